@@ -1,45 +1,32 @@
 import { lookup } from 'node:dns';
-import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { judgeFromRedis } from './answer/redis-judge.ts';
-import { Gzip } from './cache/gzip.ts';
-import { MemoryTier } from './cache/memory-tier.ts';
 import { OlderAnswers } from './cache/older-answers.ts';
-import { banKeysOf } from './cache/redis-keys.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
+import { openAdminPort } from './compose/admin-port.ts';
 import type { BlockProof } from './compose/attached-proof.ts';
 import { CONSTANTS, type Constants } from './compose/constants.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
-import { openPublicPort, restBytesOf } from './compose/public-port.ts';
-import { loadRedisClient, openRedis } from './compose/redis.ts';
+import { openPublicPort } from './compose/public-port.ts';
+import { loadRedisClient } from './compose/redis.ts';
 import { type OpenTellingDependencies, openTelling } from './compose/telling.ts';
+import { openTiers } from './compose/tiers.ts';
 import { type ServicesTried, tryServices } from './compose/trial.ts';
 import type { Settings } from './config/schema.ts';
-import { adminExplain } from './http/admin/admin-explain.ts';
-import { adminPurge } from './http/admin/admin-purge.ts';
-import { createAdminServer } from './http/admin/admin-server.ts';
 import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
-import { describeExplanation } from './operate/describe-explanation.ts';
 import { logEvents } from './operate/log-events.ts';
-import { metricsPage } from './operate/metrics.ts';
-import { loopLagSeconds } from './operate/process-metrics.ts';
-import { StatusHistory } from './operate/status/history.ts';
-import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { openBlockProof } from './proof/block-proof.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
-import { Purges } from './purge/purges.ts';
 import type { DescribedMetric } from './tell/metrics.ts';
-import { longestUseMs } from './ton/lifetime.ts';
 import { lifetimesWith } from './ton/lifetime-table.ts';
 import { OperationsInUse } from './ton/operations.ts';
-import { VERSION } from './version.ts';
 
 /** A timer that keeps a process alive. */
 const LASTING_MS = 1000;
@@ -105,102 +92,41 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     logOutput = { dropped: 0, waitingBytes: 0 },
     instance,
   } = dependencies;
-  const { http, network } = settings;
+  const { http } = settings;
 
-  // Components are given functions that use others, which are built later. So nothing below waits: no timer and no
-  // connection calls such a function before everything is built.
   const connect = await loadRedisClient(settings);
   const operations = new OperationsInUse(settings.operations);
   const telling = openTelling({ settings, operations, logger, logOutput, monotonic });
   const { events, metrics, conditions, errors } = telling;
   const endLog = logEvents(logger, monotonic, events);
-
-  const onClockJump = () => {
-    events.report({ name: 'clock-jump' });
-    // The instants of entries belong to another time: a 404 could be served for hours too long.
-    memory.clear();
-    indexers.forget();
-    proof?.forget();
-    void purges.exchange();
-  };
-  const clock = new Clock({ wall, monotonic, onJump: onClockJump });
-  metrics.gauge('redis_clock_offset_seconds', "Time by which the clock of Redis is ahead of this machine's.", () =>
-    redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
-  );
+  const clock = new Clock({ wall, monotonic });
   const now = dependencies.now ?? clock.now;
-  const names = new Names({ askResolver, now: monotonic });
-  const lifetimes = lifetimesWith(settings.lifetimes, constants.rows);
   const context: AppContext = {
     settings,
     constants,
-    lifetimes,
+    lifetimes: lifetimesWith(settings.lifetimes, constants.rows),
     operations,
     events,
     metrics,
     conditions,
     errors,
-    names,
+    names: new Names({ askResolver, now: monotonic }),
     now,
     monotonic,
     random,
   };
-  const { memory: bounds, compression } = settings;
-  const memory = new MemoryTier({
-    now,
-    maxSizeBytes: bounds.maxSize - restBytesOf(settings),
-    onEvicted: () => events.report({ name: 'evicted' }),
-  });
-  metrics.gauge('memory_tier_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
-  metrics.gauge('memory_tier_max_bytes', 'The most bytes that the memory tier may hold.', () => bounds.maxSize);
-  metrics.gauge('memory_tier_entries', 'Entries in the memory tier.', () => memory.count);
-  const gzip = new Gzip({
-    onChange: (entry) => memory.resize(entry),
-    onPacked: () => events.report({ name: 'compressed' }),
-    enabled: compression.enabled,
-  });
-  const redis = openRedis(context, {
-    connect,
-    gzip,
-    onTransition: (transition) => purges.onRedisTransition(transition),
-  });
-  const pendingWrites = () => redis?.tier.pendingWrites ?? 0;
-  metrics.gauge('redis_pending_writes', 'Writes to Redis that are under way.', pendingWrites);
-  const forgetAnswers = () => {
-    port.forgetRest();
-    memory.clear();
-    proof?.forget();
-  };
-  const purges = new Purges({
-    onPurged: (tag) => {
-      if (tag === EVERY_ENTRY) forgetAnswers();
-      else port.forgetRest();
-    },
-    runScript: redis?.connection.runScript,
-    now,
-    monotonic,
-    onServerTime: dependencies.now === undefined ? clock.learn : () => {},
-    report: events.report,
-    instance,
-    keys: banKeysOf(network),
-    usableMs: longestUseMs(lifetimes),
-  });
-
-  const instances = () => purges.instances;
-  const indexers = openIndexers(context, {
-    scripting: instance === '' ? undefined : redis?.connection,
-    instances,
-    makeRoom: () => {
-      port.forgetRest();
-      memory.makeRoom();
-    },
-    onOtherChain: forgetAnswers,
-  });
+  const onServerTime = dependencies.now === undefined ? clock.learn : () => {};
+  const tiers = openTiers(context, { connect, instance, onServerTime });
+  const { memory, gzip, redis, purges, instances } = tiers;
+  const offset = "Time by which the clock of Redis is ahead of this machine's.";
+  metrics.gauge('redis_clock_offset_seconds', offset, () => (redis === undefined ? 0 : clock.aheadOfWallMs / 1000));
+  const indexers = openIndexers(context, { scripting: instance === '' ? undefined : redis?.connection, instances });
   // May be left out, as the folder `proof/`: then no answers are proven, and nothing else changes.
   const { proof }: { readonly proof?: BlockProof | undefined } = {
     proof: openBlockProof(context),
   };
   if (proof !== undefined)
-    metrics.gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);
+    metrics.gauge('proof_entries', 'Responses in the memory tier that blocks may prove.', () => memory.provable);
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
@@ -234,13 +160,30 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
         ? undefined
         : accessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample }),
   });
-  const { server: publicServer, explain } = port;
+  const { server: publicServer } = port;
   publicServer.server.on('drop', () => conditions.set('connections-refused'));
-  const {
-    tell,
-    tellStates,
-    end: endTelling,
-  } = telling.begin({
+
+  // Everything that keeps answers or instants is built: from here on it is attached to what ends them.
+  const forgetAnswers = () => {
+    port.forgetRest();
+    memory.clear();
+    proof?.forget();
+  };
+  purges.onPurged((tag) => (tag === EVERY_ENTRY ? forgetAnswers() : port.forgetRest()));
+  indexers.onOtherChain(forgetAnswers);
+  indexers.memory.makesRoomBy(() => {
+    port.forgetRest();
+    memory.makeRoom();
+  });
+  clock.onJump(() => {
+    events.report({ name: 'clock-jump' });
+    // The instants of entries belong to another time: a 404 could be served for hours too long.
+    memory.clear();
+    indexers.forget();
+    proof?.forget();
+    void purges.exchange();
+  });
+  const told = telling.begin({
     indexers: indexers.all,
     clock,
     hasRedis: redis !== undefined,
@@ -256,55 +199,25 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       };
     },
   });
-  let ready = false;
-  const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
-  const access = { token, allowedHosts, listensOn };
-  const history: StatusHistory = new StatusHistory({
+  const admin = openAdminPort(context, {
+    indexers,
+    tiers,
+    explain: port.explain,
     sources: {
-      operations: operations.names,
-      memory,
-      maxMemoryBytes: bounds.maxSize,
-      indexers,
       clock,
       proof,
       streams: port.streams,
       counted: telling.counted,
       isRedisUsed: redis && (() => telling.isRedisUsed() && purges.isCurrent),
     },
-    loopLag: loopLagSeconds,
-    now,
-    monotonic,
-    onBug: events.reportBug,
-    conditions,
-    tell,
-  });
-  const about = { version: VERSION, host: hostname(), network, upstreams: indexers.all.map(({ name }) => name) };
-  const status = statusPages({
-    history,
-    about: { ...about, startedAt: now(), breakerMinimumKeys: constants.breaker.minimumThroughput },
+    tell: told.tell,
     topKeys,
     topClients,
     waitingClients,
     shownClient,
-    inMemory: (key) => memory.peek(key),
-    now,
-    access,
-  });
-  const adminServer = createAdminServer({
-    isReady: () => ready,
-    metrics: metricsPage(metrics),
-    paths: {
-      ...status,
-      '/purge': adminPurge(purges.purge, monotonic),
-      '/explain': adminExplain({ explain, describe: describeExplanation }),
-    },
-    access,
-    onBug: events.reportBug,
-    requestTimeoutMs: http.requestTimeout,
   });
   const closeAll = async () => {
-    history.close();
-    endTelling();
+    told.end();
     endLog();
     proof?.close();
     purges.close();
@@ -312,18 +225,17 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     await indexers.close();
     // Closed after the public port, so that the answers to the last requests still reach Redis.
     await redis?.close();
-    adminServer.close();
-    adminServer.closeAllConnections();
+    admin.close();
   };
   return {
     metrics: metrics.all,
     check: async () => {
       // What requests show is told of clients' requests only.
-      endTelling();
+      told.end();
       // The timers of an app do not keep its process alive.
       const lasting = setInterval(() => {}, LASTING_MS);
       const { tryOperation } = port;
-      const tried = await tryServices(context, { indexers, redis, purges, clock, tryOperation, tell: tellStates });
+      const tried = await tryServices(context, { indexers, redis, purges, clock, tryOperation, tell: told.tellStates });
       await closeAll();
       clearInterval(lasting);
       return tried;
@@ -333,17 +245,17 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       // ends after at most the timeouts of its Redis commands, and after 1 s for the heads.
       await redis?.connection.ready();
       await Promise.all([purges.exchange(), indexers.ready()]);
-      const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
+      const adminUrl = await listen(admin.server, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       // Without a listener, an `error` event would end the process.
-      for (const server of [adminServer, publicServer.server])
+      for (const server of [admin.server, publicServer.server])
         server.on('error', (cause) => events.report({ name: 'not-accepted', cause }));
-      ready = true;
+      admin.setReady(true);
       return { publicUrl, adminUrl };
     },
     askIndexers: indexers.checkHeads,
     close: async () => {
-      ready = false;
+      admin.setReady(false);
       conditions.set('shutting-down', {}, '', { lasts: true });
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);

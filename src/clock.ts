@@ -5,11 +5,6 @@ export interface ClockDependencies {
   readonly wall: () => EpochMs;
   /** May stand still while the machine is suspended. */
   readonly monotonic: () => MonotonicMs;
-  /**
-   * Called when the time jumped, forward by more than a second or back by more than 5 ms, or may have jumped, because
-   * the wall clock did: earlier instants mean nothing.
-   */
-  readonly onJump: () => void;
 }
 
 /** A larger step forward is a jump, not drift. */
@@ -42,6 +37,7 @@ export class Clock {
   #wallOffsetMs: Ms;
   #offsetMs: Ms;
   #knowsServer = false;
+  #jumped: () => void = () => {};
 
   constructor(dependencies: ClockDependencies) {
     this.#dependencies = dependencies;
@@ -69,6 +65,15 @@ export class Clock {
     this.#setOffset(isSet ? (least + most) / 2 : Math.min(Math.max(this.#offsetMs, least), most));
   };
 
+  /**
+   * From now on calls this when the time jumped, forward by more than a second or back by more than 5 ms, or may have
+   * jumped, because the wall clock did: earlier instants mean nothing. Call once, when everything that keeps instants is
+   * built.
+   */
+  onJump(jumped: () => void): void {
+    this.#jumped = jumped;
+  }
+
   /** Stops comparing with the wall clock. */
   close(): void {
     clearInterval(this.#timer);
@@ -78,7 +83,7 @@ export class Clock {
     const aheadMs = offsetMs - this.#offsetMs;
     const jumped = aheadMs > JUMP_MS || aheadMs < -FURTHEST_BACK_MS;
     this.#offsetMs = offsetMs;
-    if (jumped) this.#dependencies.onJump();
+    if (jumped) this.#jumped();
   }
 
   #lookAtWall(): void {
@@ -86,7 +91,7 @@ export class Clock {
     if (Math.abs(wallOffsetMs - this.#wallOffsetMs) <= JUMP_MS) return;
     this.#wallOffsetMs = wallOffsetMs;
     // The machine may have been suspended, so that entries are older than they look until the server's next answer.
-    if (this.#knowsServer) this.#dependencies.onJump();
+    if (this.#knowsServer) this.#jumped();
     else this.#setOffset(wallOffsetMs);
   }
 }

@@ -1,18 +1,34 @@
-import type { ProxyEvent } from './answer/events.ts';
+import type { KeyPaused } from './admission/pause.ts';
+import type { FollowerEvent } from './answer/block-proof.ts';
+import type { UselessAnswer } from './answer/indexers.ts';
+import type { LoadEvent } from './answer/load-entry.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
+import type { PassEvent } from './http/pass-through/pass-on.ts';
+import type { ResponderEvent } from './http/public/responder.ts';
+import type { UpstreamEvent } from './indexer/upstream-client.ts';
 import type { PurgeEvent } from './purge/purges.ts';
 import type { EvictionProblem } from './redis/eviction.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 
-/** Everything that components report. */
+/**
+ * Everything that components report. An event stands beside the component that reports it; these below are reported where
+ * components are connected.
+ */
 export type AppEvent =
-  | ProxyEvent
+  | ResponderEvent
+  | LoadEvent
+  | UselessAnswer
+  | UpstreamEvent
+  | PassEvent
+  | FollowerEvent
   | RedisTierEvent
   | PurgeEvent
   | ({ readonly name: 'redis-transition' } & RedisTransition)
   /** Why Redis, or a node of it, refused something or could not be reached. Reported each time. */
   | { readonly name: 'redis-error'; readonly reason: string }
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
+  /** The indexer answered 429 for this key only. */
+  | ({ readonly name: 'key-paused'; readonly indexer: string; readonly says: string } & KeyPaused)
   /** Many requests in a row came from this address, which forwards requests of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
   /** The trusted proxy at this address names clients only in a header that is not read. */

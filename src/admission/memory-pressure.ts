@@ -22,8 +22,6 @@ const COLLECT_EVERY_MS = 5000;
 
 export interface MemoryPressureDependencies {
   readonly now: () => MonotonicMs;
-  /** Called while the process is full, to evict entries. */
-  readonly makeRoom: () => void;
   /** Reads the load; only tests pass it. */
   readonly sample?: () => ProcessLoad;
   /** Collects garbage; only tests pass it. */
@@ -49,12 +47,18 @@ export class MemoryPressure {
   #collectedAt = Number.NEGATIVE_INFINITY;
   #isFull = false;
   #readingBytes = 0;
+  #makeRoom: () => void = () => {};
 
   constructor(dependencies: MemoryPressureDependencies) {
     const { sample = sampler(), collect = collectGarbage } = dependencies;
     this.#dependencies = dependencies;
     this.#sample = sample;
     this.#collect = collect;
+  }
+
+  /** While the process is full, entries are evicted by this. Call once, when everything that keeps entries is built. */
+  makesRoomBy(makeRoom: () => void): void {
+    this.#makeRoom = makeRoom;
   }
 
   /** True if the heap or the container's memory is nearly used up. */
@@ -84,7 +88,7 @@ export class MemoryPressure {
     const now = this.#dependencies.now();
     if (!this.isFull || now - this.#roomMadeAt < ROOM_EVERY_MS) return;
     this.#roomMadeAt = now;
-    this.#dependencies.makeRoom();
+    this.#makeRoom();
     if (now - this.#collectedAt < COLLECT_EVERY_MS) return;
     this.#collectedAt = now;
     this.#collect();

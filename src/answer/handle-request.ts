@@ -13,12 +13,19 @@ import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
 import type { PollCount } from './block-proof.ts';
-import type { ProxyEvent, Report } from './events.ts';
 import { askedIndexer, isOutdated, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
-import { type Ended, outcomeOf, type Phase, type ProvenHit, type TierHit } from './phase.ts';
+import { type Ended, outcomeOf, type Phase, type ProvenHit, type RequestOutcome, type TierHit } from './phase.ts';
 import type { RefreshStale } from './refresh-stale.ts';
+import type { LoadRefused } from './refusal-error.ts';
 import { traceOf } from './request-trace.ts';
 import type { Wait } from './wait.ts';
+
+/** Events of a request for a cached operation. */
+export type RequestEvent =
+  | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: RequestOutcome }
+  /** A client disconnected before its answer: not a failure, and not in any other count of requests. */
+  | { readonly name: 'client-closed-request'; readonly operation: OperationName }
+  | { readonly name: 'failed'; readonly operation: OperationName; readonly error: ProxyError };
 
 /** An entry in memory that is fresh or proven, with the body for a client. */
 export type MemoryHit = Ended<TierHit | ProvenHit> & {
@@ -48,7 +55,7 @@ export interface RequestHandlerDependencies {
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly random: () => number;
-  readonly report: Report;
+  readonly report: (event: RequestEvent | LoadRefused) => void;
 }
 
 /** Answers one request, from its parameters to its answer. */
@@ -120,9 +127,12 @@ export class RequestHandler {
   }
 
   /** Counts the poll for the block follower. */
-  #countPoll({ operation }: Call, entry: Entry): void {
+  #countPoll({ operation, request }: Call, entry: Entry): void {
     const { demand } = this.#dependencies;
-    if (demand !== undefined && operation.evidence !== undefined) demand.answered(entry.key, entry.etag);
+    if (demand === undefined) return;
+    if (operation.evidence !== undefined)
+      demand.answered(entry.key, entry.etag, operation.touchedBy?.(request) !== undefined);
+    else if (operation.listsBlock === true) demand.servedBlock(operation.masterchainSeqno?.(request) ?? 0);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
@@ -221,7 +231,7 @@ export class RequestHandler {
 /** The events of hits from memory: shared, so that a hit makes no object of its own. */
 const [MEMORY_HITS, PROVEN_HITS] = [hitEvents('hit-memory'), hitEvents('hit-proven')];
 
-function hitEvents(outcome: 'hit-memory' | 'hit-proven'): Readonly<Record<OperationName, ProxyEvent>> {
+function hitEvents(outcome: 'hit-memory' | 'hit-proven'): Readonly<Record<OperationName, RequestEvent>> {
   const events = OPERATION_NAMES.map((operation) => [operation, { name: 'answered', operation, outcome }]);
-  return Object.fromEntries(events) as Readonly<Record<OperationName, ProxyEvent>>;
+  return Object.fromEntries(events) as Readonly<Record<OperationName, RequestEvent>>;
 }

@@ -3,7 +3,7 @@ import type { EntryRequest } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
 import type { Entry } from '../cache/entry.ts';
 import { compareCompleteness } from '../cache/precedence.ts';
-import { ProxyError } from '../errors.ts';
+import { type ErrorCode, ProxyError } from '../errors.ts';
 import { Doubt } from '../fleet/doubt.ts';
 import type { Heads } from '../fleet/heads.ts';
 import type { Hedging } from '../fleet/hedging.ts';
@@ -14,23 +14,35 @@ import type { FleetRoute } from '../fleet/routes.ts';
 import { SecondTries, type TriedAnswer } from '../fleet/second-tries.ts';
 import type { Head } from '../indexer/head.ts';
 import type { HeadPolls } from '../indexer/head-polls.ts';
-import type { UpstreamClient } from '../indexer/upstream-client.ts';
+import type { IndexerWords, UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
 import { outcomeOf } from '../outcomes.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { isHead } from '../ton/chain-point.ts';
 import type { LifetimePolicies } from '../ton/lifetime-table.ts';
-import { type Call, seqnoOf } from '../ton/parse-call.ts';
-import { accountsIn } from '../ton/tags.ts';
+import { type Call, seqnoOf, touchedBy } from '../ton/parse-call.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { BlockJudge } from './block-proof.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
-import type { Report } from './events.ts';
-import { NO_SOCKETS, type RefusalErrorOf } from './refusal-error.ts';
+import { NO_SOCKETS, type RefusalErrorOf, type UpstreamOperation } from './refusal-error.ts';
 
 /** This much of an answer outside of the API is logged: enough to identify its sender. */
 const EXCERPT_BYTES = 100;
+
+/** The event of an indexer's answer that could not be used. */
+export interface UselessAnswer {
+  readonly name: 'upstream-useless';
+  readonly indexer: string;
+  readonly operation: UpstreamOperation;
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** The indexer's own words. */
+  readonly says?: IndexerWords | undefined;
+  /** For an answer outside of the API: its type, and its first bytes. */
+  readonly contentType?: string | undefined;
+  readonly begins?: string;
+}
 
 /** An indexer that can get requests. */
 export interface AskableIndexer {
@@ -60,7 +72,7 @@ export interface IndexersDependencies {
   /** 0 to 1, for jitter. */
   readonly random: () => number;
   readonly monotonic: () => MonotonicMs;
-  readonly report: Report;
+  readonly report: (event: UselessAnswer) => void;
   /** Judges answers about accounts, by the transactions in all answers. Absent if no answers are proven. */
   readonly proofs: BlockJudge | undefined;
   /** Gets anything that a bug throws in a request that nobody waits for any more. */
@@ -188,7 +200,7 @@ export class Indexers {
       if (refusal !== undefined) return refusalError(request, refusal);
       if (facts.rows.length > 0) proofs?.shown(facts.rows);
       const givenAt = startedAt - answer.ageValueSeconds * 1000;
-      const proof = call.operation.evidence && proofs?.proofOf(facts.evidence, accountsIn(call.tags), givenAt);
+      const proof = call.operation.evidence && proofs?.proofOf(facts.evidence, touchedBy(call), givenAt);
       const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock, proof }, indexer);
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);

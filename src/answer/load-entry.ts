@@ -7,11 +7,19 @@ import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
+import type { OperationName } from '../ton/operation-names.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
-import type { Report } from './events.ts';
 import type { IndexerAnswer, Indexers, Question } from './indexers.ts';
 import type { Failed, LoadedAnswer, ProvenHit, TierHit } from './phase.ts';
-import { type RefusalErrorOf, reportRefused } from './refusal-error.ts';
+import { type LoadRefused, type RefusalErrorOf, reportRefused } from './refusal-error.ts';
+
+/** Events of a load. */
+export type LoadEvent =
+  | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
+  | { readonly name: 'regressed'; readonly operation: OperationName }
+  /** It waited for the lease of another instance. */
+  | { readonly name: 'followed'; readonly operation: OperationName }
+  | LoadRefused;
 
 /** A flight without an answer. */
 interface Unloaded extends Failed {
@@ -74,7 +82,7 @@ export interface EntryLoaderDependencies {
   readonly leases: Leases | undefined;
   readonly refusalError: RefusalErrorOf;
   readonly monotonic: () => MonotonicMs;
-  readonly report: Report;
+  readonly report: (event: LoadEvent) => void;
   /** The time that all Redis work of one load shares. */
   readonly redisBudgetMs: Ms;
   /** For this time a failure of the indexer answers its key. */

@@ -1,8 +1,18 @@
 import type { EntryRequest, Refusal } from '../admission/guard.ts';
 import { failure, overloaded, type ProxyError } from '../errors.ts';
+import type { RefusedReason } from '../failures/refusals.ts';
 import { notServed } from '../ton/not-served.ts';
 import type { OperationName } from '../ton/operation-names.ts';
-import type { Report, UpstreamOperation } from './events.ts';
+
+/** The operations that clients request from the indexer: the cached ones, and pass-through as one. */
+export type UpstreamOperation = OperationName | 'passthrough';
+
+/** The event of a load that was not sent. */
+export interface LoadRefused {
+  readonly name: 'load-refused';
+  readonly operation: UpstreamOperation;
+  readonly reason: RefusedReason;
+}
 
 /** The failure of a request that admission refuses. */
 export type RefusalErrorOf = (request: Pick<EntryRequest, 'operation'>, why: Refusal) => ProxyError;
@@ -26,7 +36,7 @@ export function refusalErrorWith(random: () => number): RefusalErrorOf {
 export function reportRefused(
   { operation, lane }: Pick<EntryRequest, 'operation' | 'lane'>,
   { code, details: { reason } }: ProxyError,
-  report: Report,
+  report: (event: LoadRefused) => void,
 ): void {
   if (code !== 'overloaded' || reason === undefined || !lane.waits) return;
   report({ name: 'load-refused', operation: operation as UpstreamOperation, reason });

@@ -7,8 +7,6 @@ import { sharedReservations } from '../admission/shared-reservations.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
 import { poolsOf } from '../config/open-files.ts';
-import { REFUSED } from '../failures/refusals.ts';
-import { sentenceOf } from '../failures/sentence.ts';
 import { Health } from '../fleet/health.ts';
 import type { FleetRoute } from '../fleet/routes.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
@@ -27,6 +25,7 @@ import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { targetOf } from '../ton/operations.ts';
 import { parseCall } from '../ton/parse-call.ts';
 import type { AppContext } from './context.ts';
+import { addIndexerGauges } from './indexer-gauges.ts';
 
 /** The time for which an idle connection is kept: shorter than that of any usual server. */
 const KEEP_ALIVE_MS = 4000;
@@ -80,8 +79,6 @@ export interface OpenIndexerDependencies {
   /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
   readonly isOurChain: (globalId: number) => boolean;
-  /** Called when it is found to follow another chain: its earlier answers must not be served. */
-  readonly onOtherChain: () => void;
   /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
 }
@@ -100,20 +97,12 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and its guards; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, onReading, isOurChain, onOtherChain, instances }: OpenIndexerDependencies,
+  { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, constants, operations, events, conditions, errors, now, monotonic, random } = context;
   const { upstream, admission } = settings;
-  // Without a slot, and ahead of the backlog.
-  const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
-    !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
-  const mayRepeat =
-    indexer.requestsPerSecond === undefined
-      ? undefined
-      : (isWanted: () => boolean) => mayTakeNext(() => pause.breaker.isOpen, isWanted);
-  const client = openClient(context, { onReading, mayRepeat }, indexer);
-  const { name } = client;
+  const { host: name } = new URL(indexer.url);
   const who = { upstream: name };
   const pause = new Pause({
     now: monotonic,
@@ -126,6 +115,16 @@ export function openIndexer(
     defaultMs: upstream.defaultPause,
     longestMs: upstream.maxPause,
   });
+  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
+  const rate = openRateLimit(context, indexer, scripting, patienceMs);
+  // Without a slot, and ahead of the backlog.
+  const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
+    !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
+  const mayRepeat =
+    indexer.requestsPerSecond === undefined
+      ? undefined
+      : (isWanted: () => boolean) => mayTakeNext(() => pause.breaker.isOpen, isWanted);
+  const client = openClient(context, { onReading, mayRepeat }, indexer);
   const breakers = operationBreakers(operations.names, {
     now: monotonic,
     random,
@@ -143,8 +142,6 @@ export function openIndexer(
     notServed.set(operation, guard);
     guards.set(operation, [guard, pauseOfCached, breakers.get(operation) as Guard]);
   }
-  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
-  const rate = openRateLimit(context, indexer, scripting, patienceMs);
   const headKey = keyOfHead(context);
   const askEveryMs = () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances());
   const head = new Head({
@@ -154,7 +151,6 @@ export function openIndexer(
     onFault: (fault, why) => {
       for (const each of ['lacks-block', 'other-chain'] as const)
         conditions.turn(fault === each, each, who, why, LASTS);
-      if (fault === 'other-chain') onOtherChain();
     },
   });
   const polls = new HeadPolls({
@@ -194,7 +190,7 @@ export function openIndexer(
     hasBlock: (seqno) => head.hasBlock(seqno),
     newestBlock: () => head.newestBlock,
   };
-  addGauges(context, name, { head, route, pause, breakers });
+  addIndexerGauges(context, name, { head, route, pause, breakers });
   return {
     name,
     client,
@@ -214,43 +210,6 @@ export function openIndexer(
      */
     notServed,
   };
-}
-
-function addGauges(
-  { metrics }: AppContext,
-  upstream: string,
-  { head, route, pause, breakers }: Pick<OpenIndexer, 'head' | 'route' | 'pause' | 'breakers'>,
-): void {
-  const gauge = (name: string, help: string, read: () => number | undefined) =>
-    metrics.gauge(name, help, read, { upstream });
-  const seconds = (ms: Ms | undefined) => (ms === undefined ? undefined : ms / 1000);
-  gauge('upstream_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', () =>
-    Math.max(0, head.highestBlock),
-  );
-  gauge(
-    'upstream_head_age_seconds',
-    'Age of the newest block of each indexer at its last head poll, by our clock; negative if it is ahead. Absent without head polls.',
-    () => seconds(head.lastWord?.ageMs),
-  );
-  gauge(
-    'upstream_head_unchanged_seconds',
-    'Time for which the newest block of each indexer has been the same. Absent without head polls.',
-    () => seconds(head.lastWord?.sameForMs),
-  );
-  gauge('upstream_backup', '1 if the indexer is a backup, else 0.', () => Number(route.isBackup));
-  gauge('upstream_slots_in_use', 'Slots in use at each indexer.', () => route.slots.inUse);
-  gauge('upstream_peak_latency_seconds', 'The longest time that a recent request to each indexer took.', () =>
-    seconds(route.health?.peakMs ?? 0),
-  );
-  gauge('upstream_unhealthy', '1 while requests to an indexer fail, so that the others are used; else 0.', () =>
-    Number(route.health?.isHealthy === false),
-  );
-  gauge('upstream_paused', `1 after ${sentenceOf(REFUSED.paused)}, until it answers again; else 0.`, () =>
-    Number(!pause.breaker.isClosed),
-  );
-  const help = '1 while the circuit breaker of an operation at an indexer is open; else 0.';
-  for (const [operation, { breaker }] of breakers)
-    metrics.gauge('circuit_breaker_open', help, () => Number(!breaker.isClosed), { upstream, operation });
 }
 
 /** The key that a 429 to a head poll pauses: the same as for a client's request. */

@@ -36,22 +36,14 @@ export interface OpenIndexersDependencies {
   readonly scripting: RedisScripting | undefined;
   /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
-  /** Frees memory; called while the process is nearly out of it. */
-  readonly makeRoom: () => void;
-  /** Called when an indexer is found to follow another chain: its earlier answers must not be served. */
-  readonly onOtherChain: () => void;
 }
 
 /** Builds the clients and their admissions; nothing connects before the first request. */
-export function openIndexers(
-  context: AppContext,
-  { scripting, instances, makeRoom, onOtherChain }: OpenIndexersDependencies,
-) {
+export function openIndexers(context: AppContext, { scripting, instances }: OpenIndexersDependencies) {
   const { settings, constants, operations, events, metrics, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const memory = new MemoryPressure({
     now: monotonic,
-    makeRoom,
     maxMemory: admission.maxMemoryShare,
     maxReadingBytes: upstream.maxBufferedSize,
   });
@@ -61,7 +53,7 @@ export function openIndexers(
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const followed = new FollowedChain(GLOBAL_IDS[settings.network]);
   const indexers = indexersOf(context).map((indexer) =>
-    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs, onOtherChain, instances }, indexer),
+    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs, instances }, indexer),
   );
   const chain = new KnownChain(
     indexers.map(({ head }) => head),
@@ -146,6 +138,10 @@ export function openIndexers(
     },
     answerBodies,
     memory,
+    /** From now on calls this when an indexer is found to follow another chain: its earlier answers must not be served. */
+    onOtherChain: (forget: () => void): void => {
+      for (const { head } of indexers) head.onOtherChain(forget);
+    },
     /** Call when the clock has jumped: earlier instants then mean nothing. */
     forget: (): void => {
       for (const { polls } of indexers) polls.forget();

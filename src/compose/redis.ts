@@ -25,18 +25,18 @@ export interface OpenRedisDependencies {
   /** See {@link loadRedisClient}. */
   readonly connect: typeof connectRedis | undefined;
   readonly gzip: Gzip;
-  readonly onTransition: (transition: RedisTransition) => void;
 }
 
 /** Starts connecting and waits for no reply; `undefined` without Redis. */
 export function openRedis(
   { settings, constants, events, names, now, monotonic }: AppContext,
-  { connect, gzip, onTransition }: OpenRedisDependencies,
+  { connect, gzip }: OpenRedisDependencies,
 ) {
   const { redis, network, memory } = settings;
   const { connectTimeout, commandTimeout, failuresToOpen, openDuration } = constants.redis;
   if (redis.url === undefined || connect === undefined) return undefined;
   const redisKey = entryKeysOf(network);
+  let told: (transition: RedisTransition) => void = () => {};
   const connection = connect({
     names,
     tryOut: (redis) => tryRedis(redis, redisKey),
@@ -46,7 +46,7 @@ export function openRedis(
     commandTimeoutMs: commandTimeout,
     onTransition: (transition) => {
       events.report({ name: 'redis-transition', ...transition });
-      onTransition(transition);
+      told(transition);
     },
     onReason: (reason) => events.report({ name: 'redis-error', reason }),
     onEvictionProblem: (problem) => events.report({ name: 'redis-evicts-nothing', problem }),
@@ -65,6 +65,10 @@ export function openRedis(
   return {
     connection,
     tier,
+    /** From now on calls this when Redis was connected, or the connection was lost. Call once. */
+    onTransition: (tell: (transition: RedisTransition) => void): void => {
+      told = tell;
+    },
     /** Repeats the trial of a new connection: a Redis that can only be read counts as connected. Rejects with its error. */
     tryOut: (): Promise<void> => tryRedis(connection, redisKey),
     /** The Redis key of the lease of an entry, by the entry's key. */

@@ -1,3 +1,5 @@
+import { containerLimit } from '../admission/memory-pressure.ts';
+import type { ClientStreaming } from '../http/streaming/streaming.ts';
 import { pathAt } from '../indexer/path-at.ts';
 import { StreamClient } from '../indexer/stream-client.ts';
 import { reasonOf } from '../reason-of.ts';
@@ -43,4 +45,27 @@ export async function tryStream(context: AppContext): Promise<string | undefined
   } catch (error) {
     return (signal.aborted ? undefined : reasonOf(error)) ?? 'no answer in time';
   }
+}
+
+/** Adds the metrics of the streams of clients. */
+export function addStreamMetrics({ metrics }: AppContext, { streams }: ClientStreaming): void {
+  for (const kind of ['websocket', 'sse'] as const)
+    metrics.gauge('client_streams', 'Streams of clients that are open.', () => streams.count(kind), { kind });
+  const help =
+    'Requests of clients to the Streaming API, by the status of their response or the reason why they failed.';
+  metrics.count('client_stream_requests_total', help, ['result'], {
+    'client-stream': ({ result }) => [String(result)],
+  });
+  metrics.count('client_streams_ended_total', 'Streams of clients that ended, by reason.', ['kind', 'reason'], {
+    'client-stream-ended': ({ kind, reason }) => [kind, reason],
+  });
+}
+
+/** The maximum number of bytes that wait in all streams of clients, if the container has no memory limit. */
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** The maximum number of bytes that wait in all streams of clients: a sixteenth of the memory that may be used. */
+export function waitingBytesOf({ admission }: AppContext['settings']): number {
+  const limitBytes = containerLimit();
+  return limitBytes === undefined ? MOST_WAITING_BYTES : (limitBytes * admission.maxMemoryShare) / 16;
 }

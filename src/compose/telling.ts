@@ -54,7 +54,7 @@ export function openTelling({ settings, operations, logger, logOutput, monotonic
   metrics.gauge('verdict', 'How clients are served: 0 OK, 1 DEGRADED, 2 FAILING.', () => conditions.level);
   metrics.add({
     name: 'condition',
-    help: '1 while a condition is present, 0 once it is over: docs/reference/status-page.md lists them.',
+    help: '1 while a condition is present, 0 once it is over: docs/incidents.md lists them.',
     type: 'gauge',
     labelNames: ['name', 'level', 'upstream', 'operation'],
     read: () => conditions.samples,

@@ -83,6 +83,7 @@ export class Head {
   /** The block that it named and lacks. */
   #lackedBlock: number | undefined;
   #fault: HeadFault | undefined;
+  #otherChain: () => void = () => {};
 
   constructor(dependencies: HeadDependencies) {
     this.#dependencies = dependencies;
@@ -198,6 +199,11 @@ export class Head {
     if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.checked(seqno, false);
   }
 
+  /** From now on calls this when the indexer is found to follow another chain. Call once. */
+  onOtherChain(found: () => void): void {
+    this.#otherChain = found;
+  }
+
   /** Call when the clock has jumped: earlier instants then mean nothing. */
   forget(): void {
     this.#time = 0;
@@ -244,6 +250,7 @@ export class Head {
     this.#fault = fault;
     const why = fault === 'other-chain' ? `global_id ${this.#globalId}` : `block ${this.#lackedBlock}`;
     this.#dependencies.onFault(fault, why);
+    if (fault === 'other-chain') this.#otherChain();
   }
 
   #isTimeCurrent(): boolean {

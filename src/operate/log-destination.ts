@@ -32,7 +32,6 @@ export class LogDestination {
     this.#write = write;
   }
 
-  /** The number of dropped lines. */
   get dropped(): number {
     return this.#dropped;
   }

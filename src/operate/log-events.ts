@@ -8,7 +8,6 @@ import { loggedKey } from '../ton/cache-key.ts';
 
 const MINUTE_MS = 60_000;
 
-/** One line. */
 interface Line {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;

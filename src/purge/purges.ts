@@ -36,8 +36,6 @@ export interface PurgeOutcome {
 export interface PurgesDependencies extends BansDependencies {
   /** Absent without Redis: then a purge only reaches this process. */
   readonly runScript: RunScript | undefined;
-  /** Called with the tag of each purge that is new here: earlier entries with it are useless now. */
-  readonly onPurged: (tag: string) => void;
   readonly monotonic: () => MonotonicMs;
   /** Called with Redis' time at each of its answers, and with the instant of the request. */
   readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
@@ -83,6 +81,7 @@ export class Purges {
   #isCurrent: boolean;
   #isAvailable = true;
   #instances = 1;
+  #purged: (tag: string) => void = () => {};
 
   constructor(dependencies: PurgesDependencies) {
     const { keys, usableMs, instance = randomUUID() } = dependencies;
@@ -108,6 +107,14 @@ export class Purges {
    */
   get instances(): number {
     return this.#instances;
+  }
+
+  /**
+   * From now on calls this with the tag of each purge that is new here: earlier entries with it are useless now. Call
+   * once, when everything that keeps answers is built.
+   */
+  onPurged(purged: (tag: string) => void): void {
+    this.#purged = purged;
   }
 
   /** Call when Redis was connected, or the connection was lost or could not be opened. */
@@ -168,7 +175,7 @@ export class Purges {
 
   #raise(ban: Ban): boolean {
     const isNews = this.bans.raise(ban);
-    if (isNews) this.#dependencies.onPurged(ban.tag);
+    if (isNews) this.#purged(ban.tag);
     return isNews;
   }
 

@@ -148,5 +148,4 @@ export const CONDITIONS = {
   'indexer-error': row('note', '{who} {why}', 'the-indexer-fails'),
 } as const satisfies Record<string, ConditionRow>;
 
-/** The name of a row of {@link CONDITIONS}. */
 export type ConditionName = keyof typeof CONDITIONS;

@@ -79,7 +79,6 @@ export class Span {
     return inMap(this.upstreams, name, noSent);
   }
 
-  /** The requests for all operations. */
   get all(): Requests {
     const all = noRequests();
     for (const its of this.operations.values()) add(all, its);

@@ -20,7 +20,6 @@ export interface EventCountsDependencies {
   readonly events: EventHub;
   /** The operations in use, which are counted from 0. */
   readonly operations: readonly OperationName[];
-  /** `upstream.timeout`. */
   readonly timeoutMs: Ms;
   /** Answers that take longer are slow. */
   readonly slowMs: Ms;
@@ -71,7 +70,7 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
   );
   const left = metrics.count(
     'client_closed_requests_total',
-    'Requests whose client closed its connection before the answer.',
+    'Requests whose client closed its connection before the response.',
     ['operation'],
     { 'client-closed-request': ({ operation }) => [operation] },
   );
@@ -90,7 +89,7 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
   );
   const waited = metrics.time(
     'request_duration_seconds',
-    'Time from request to answer. A hit in memory is only timed if its request had to wait.',
+    'Time from request to response. A hit in memory is only timed if its request had to wait.',
     ['operation', 'outcome'],
     { waited: ({ ms, operation, outcome }) => [ms, [operation, outcome]] },
     bounds,
@@ -99,21 +98,22 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
 }
 
 function countAnswers(metrics: Metrics) {
-  metrics.count('entries_stored_total', 'Answers stored in the cache, by answer class.', ['operation', 'class'], {
+  metrics.count('entries_stored_total', 'Responses stored in the cache, by class.', ['operation', 'class'], {
     stored: ({ operation, answerClass }) => [operation, answerClass],
   });
   metrics.count(
     'answers_regressed_total',
-    'Answers of an indexer that were less complete than the cached one, which was served instead: replica lag.',
+    'Responses of an indexer that were less complete than the cached one, which was served instead: replica lag.',
     ['operation'],
     { regressed: ({ operation }) => [operation] },
   );
   metrics.count('lease_waits_total', 'Loads that waited for the lease of another instance.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
-  const older = 'Answers served that were less complete than one that clients had got before, of the keys remembered.';
+  const older =
+    'Responses served that were less complete than one that clients had got before, of the keys remembered.';
   const evicted = 'Fresh entries evicted from the memory tier: with more memory they would have been hits.';
-  metrics.count('bodies_compressed_total', 'Answer bodies compressed with gzip.', [], { compressed: () => [] });
+  metrics.count('bodies_compressed_total', 'Response bodies compressed with gzip.', [], { compressed: () => [] });
   return {
     olderAnswers: metrics.count('older_answers_served_total', older, [], { 'older-answer': () => [] }),
     evicted: metrics.count('memory_tier_fresh_evictions_total', evicted, [], { evicted: () => [] }),
@@ -134,7 +134,7 @@ function countUpstream(metrics: Metrics, bounds: readonly number[]) {
     ),
     sentTimes: metrics.time(
       'upstream_request_duration_seconds',
-      'Time from sending a request to an indexer to the end of its answer.',
+      'Time from sending a request to an indexer to the end of its response.',
       ['operation'],
       {
         'upstream-answered': ({ ms, operation }) => [ms, [operation]],

@@ -24,7 +24,6 @@ export interface LabeledValue {
   readonly metricName?: string;
 }
 
-/** The description of a metric. */
 export interface DescribedMetric {
   readonly name: string;
   readonly help: string;
@@ -37,7 +36,6 @@ export interface ReadMetric extends DescribedMetric {
   readonly read: () => readonly LabeledValue[];
 }
 
-/** The value of a label. */
 type Label = string | number;
 
 /** The values of at most three labels, in their order. */

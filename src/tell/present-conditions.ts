@@ -8,7 +8,6 @@ export interface Who {
   readonly operation?: string | undefined;
 }
 
-/** How a condition is set. */
 export interface SetOptions {
   /** True while something holds it that reports its end: a circuit, a pause, a connection, the last head poll. */
   readonly lasts?: boolean;
@@ -28,7 +27,6 @@ export interface Condition {
   readonly says: string;
   /** The section of docs/incidents.md with the steps. */
   readonly section: string;
-  /** Its beginning. */
   readonly since: MonotonicMs;
 }
 
@@ -63,7 +61,6 @@ export interface ConditionsDependencies {
    * that explains more.
    */
   readonly onBegin: (condition: Condition) => void;
-  /** Called at the end. */
   readonly onEnd: (condition: Condition, lastedMs: Ms) => void;
 }
 
@@ -124,7 +121,6 @@ export class Conditions {
     if (known !== undefined) known.shown = words;
   }
 
-  /** Sets or clears it. */
   turn(isTrue: boolean, name: ConditionName, who: Who = {}, why = '', options: SetOptions = {}): void {
     if (isTrue) this.set(name, who, why, options);
     else this.clear(name, who);

@@ -14,13 +14,27 @@ export const FURTHER = [
   'transactionsByMessage',
   'addressInformation',
   'walletInformation',
+  'accountStates',
+  'walletStates',
+  'jetton/wallets',
+  'jetton/masters',
+  'jetton/transfers',
 ] as const;
 
 /**
  * The operations with answers that blocks can prove. The proof reads the blocks, so naming one of them also caches the
  * transactions of blocks.
  */
-export const PROVABLE = ['transactions', 'addressInformation', 'walletInformation'] as const satisfies OperationName[];
+export const PROVABLE = [
+  'transactions',
+  'addressInformation',
+  'walletInformation',
+  'accountStates',
+  'walletStates',
+  'jetton/wallets',
+  'jetton/masters',
+  'jetton/transfers',
+] as const satisfies OperationName[];
 
 export type OperationName = (typeof CACHED_ALWAYS | typeof FURTHER)[number];
 

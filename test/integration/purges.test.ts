@@ -57,7 +57,6 @@ class Instance {
       onServerTime: (time) => {
         this.firstReplyAt ||= Math.floor(time);
       },
-      onPurged: () => {},
       report: (event) => void this.events.push(event),
       keys: banKeysOf('test'),
       usableMs,
@@ -249,7 +248,6 @@ it.each([null, 'OK', [], [1, '', null, []], ['x', '', '', []], [Number.NaN, '', 
     const purges = new Purges({
       now: Date.now,
       runScript: async () => reply,
-      onPurged: () => {},
       monotonic: () => performance.now(),
       onServerTime: () => {},
       report: () => {},

@@ -1,4 +1,4 @@
-import type { ProxyEvent } from '../../src/answer/events.ts';
+import type { AppEvent } from '../../src/event-hub.ts';
 import { PublicServer, type PublicServerDependencies } from '../../src/http/public/public-server.ts';
 import { OperationsInUse } from '../../src/ton/operations.ts';
 
@@ -12,7 +12,7 @@ const UNSEEN = {
   onClient: () => {},
   onAnswered: undefined,
   monotonic: () => 0,
-  report: (event: ProxyEvent) => {
+  report: (event: AppEvent) => {
     if (event.name === 'bug') throw event.error;
   },
   waitMs: 60_000,

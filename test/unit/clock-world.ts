@@ -20,8 +20,8 @@ class World {
     this.clock = new Clock({
       wall: () => this.wallNow,
       monotonic: () => this.elapsedMs - this.suspendedMs,
-      onJump: () => this.jumps++,
     });
+    this.clock.onJump(() => this.jumps++);
   }
 
   /** Requests the server's time and gives it to the clock. */

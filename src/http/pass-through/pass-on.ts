@@ -3,11 +3,10 @@ import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
 import type { CacheStatus } from '../../answer/cache-status.ts';
-import type { Report } from '../../answer/events.ts';
-import { NO_SOCKETS, type RefusalErrorOf, reportRefused } from '../../answer/refusal-error.ts';
+import { type LoadRefused, NO_SOCKETS, type RefusalErrorOf, reportRefused } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
-import { failure, ProxyError } from '../../errors.ts';
+import { type ErrorCode, failure, ProxyError } from '../../errors.ts';
 import { firstTry, withClientKey, withoutOurKey } from '../../fleet/lanes.ts';
 import type { ForwardedAnswer, ForwardRequest } from '../../indexer/upstream-client.ts';
 import type { Flight } from '../../once/single-flight.ts';
@@ -32,6 +31,20 @@ export interface PassedTo<Answer extends AnsweredHead> {
   readonly apiKey: string | undefined;
 }
 
+/** Events of requests for the rest of the API. */
+export type PassEvent =
+  | LoadRefused
+  /** A request that may be joined with others got its answer. */
+  | { readonly name: 'rest-answered'; readonly result: 'hit' | 'collapsed' | 'miss' | 'passed' }
+  /** A client's request to the Streaming API got the head of its answer, or failed. */
+  | { readonly name: 'client-stream'; readonly result: number | ErrorCode }
+  /**
+   * A client was refused because it has its maximum of streams, and its request names a client in a header that is not
+   * read; reported once.
+   */
+  | { readonly name: 'streams-of-proxy'; readonly address: string; readonly header: string }
+  | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string };
+
 /** The common parts of pass-through and streams. */
 export interface PassOnParts {
   readonly operations: OperationsInUse;
@@ -44,7 +57,7 @@ export interface PassOnParts {
   readonly memory: Pick<MemoryPressure, 'makeRoomIfFull'>;
   readonly refusalError: RefusalErrorOf;
   readonly bodies: BodyReader;
-  readonly report: Report;
+  readonly report: (event: PassEvent) => void;
   /** True if our API key is added to requests without a key. */
   readonly sharesOurKey: boolean;
 }

@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Answer, ProxyRequest } from '../../answer/answer.ts';
 import { renderCacheStatus } from '../../answer/cache-status.ts';
-import type { Report } from '../../answer/events.ts';
-import type { RequestHandler } from '../../answer/handle-request.ts';
-import { cacheStatusOf, type Failed, outcomeOf } from '../../answer/phase.ts';
+import type { RequestEvent, RequestHandler } from '../../answer/handle-request.ts';
+import { cacheStatusOf, type Failed, outcomeOf, type RequestOutcome } from '../../answer/phase.ts';
 import { givenIdOf, requestIdOf } from '../../answer/request-trace.ts';
 import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
-import { failure, mayBePassedOn, ProxyError } from '../../errors.ts';
+import { type ErrorCode, failure, mayBePassedOn, ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operation-names.ts';
 import { hasHeaderOf, type RequestHeaders } from '../../ton/parse-call.ts';
@@ -17,6 +16,20 @@ import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
 import { errorMessage } from './error-message.ts';
 import type { ResponseContext, ResponseMessage } from './response-message.ts';
+
+/** Events of requests at the public port. */
+export type ResponderEvent =
+  | RequestEvent
+  /** A request that memory did not answer got its answer. */
+  | {
+      readonly name: 'waited';
+      readonly operation: OperationName;
+      readonly outcome: RequestOutcome;
+      readonly ms: number;
+    }
+  /** Refused before its operation and parameters were read. */
+  | { readonly name: 'refused'; readonly code: ErrorCode }
+  | { readonly name: 'bug'; readonly error: unknown };
 
 export interface ResponderDependencies {
   readonly handler: Pick<RequestHandler, 'handle'>;
@@ -31,7 +44,7 @@ export interface ResponderDependencies {
   readonly connections: ClientConnections;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
-  readonly report: Report;
+  readonly report: (event: ResponderEvent) => void;
   /** Called with the client of each request that memory does not answer, or that is above its limit. */
   readonly onClient: (client: string) => void;
   /**

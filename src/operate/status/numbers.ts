@@ -29,7 +29,6 @@ export type StatusNumbers = ReturnType<typeof readNumbers>;
 
 /** The components whose values the page shows. */
 export interface NumberSources {
-  /** The names of the cached operations. */
   readonly operations: readonly OperationName[];
   readonly memory: MemoryTier;
   /** The maximum size of the memory tier, in the same measure as its `sizeBytes`. */
@@ -90,7 +89,6 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
      */
     savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
     latency: { p50Seconds: latencyOf(counted, requests, 0.5), p99Seconds: latencyOf(counted, requests, 0.99) },
-    /** Each operation. */
     operations: operations.map((operation) => operationIn(sources, span, operation)),
     upstream: {
       p50Seconds: quantileOf(span.upstreamTimes, counted.bounds, 0.5),
@@ -121,7 +119,6 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
     /** The proof of answers about accounts; `undefined` without one. */
     proof: proof && {
       state: proof.state,
-      /** The newest block that was read. */
       block: Math.max(0, proof.blocks.newestRead),
       /** The number of kept answers that blocks may prove. */
       entries: memory.provable,
@@ -136,7 +133,6 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
     newestAgeSeconds: ages.length === 0 ? undefined : Math.min(...ages) / 1000,
     /** Time by which the clock of Redis is ahead of this machine's. */
     redisAheadSeconds: isRedisUsed === undefined ? 0 : clock.aheadOfWallMs / 1000,
-    /** Each indexer. */
     upstreams: all.map((indexer) => indexerIn(sources, span, indexer)),
   };
 }

@@ -15,7 +15,6 @@ import type { TopKeys } from './top-keys.ts';
 export interface StatusPagesDependencies {
   readonly history: StatusHistory;
   readonly about: StatusMessage['about'];
-  /** The keys of all requests. */
   readonly topKeys: TopKeys;
   /** The clients of the requests that memory did not answer. */
   readonly topClients: TopKeys;
@@ -23,7 +22,6 @@ export interface StatusPagesDependencies {
   readonly waitingClients: () => readonly WaitingClient[];
   /** The address of a client as it is shown. */
   readonly shownClient: (client: string) => string;
-  /** The entry of a key in memory. */
   readonly inMemory: (key: string) => Entry | undefined;
   readonly now: () => EpochMs;
   readonly access: AdminAccessOptions;

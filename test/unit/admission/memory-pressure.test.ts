@@ -7,7 +7,11 @@ describe('memory pressure', () => {
   const collect = vi.fn(() => {});
   const makeRoom = vi.fn(() => {});
   const limits = { maxMemory: 0.85, maxReadingBytes: 1000 };
-  const pressureOf = () => new MemoryPressure({ now: () => now, sample: () => load, collect, makeRoom, ...limits });
+  const pressureOf = () => {
+    const pressure = new MemoryPressure({ now: () => now, sample: () => load, collect, ...limits });
+    pressure.makesRoomBy(makeRoom);
+    return pressure;
+  };
 
   beforeEach(() => {
     now = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ProxyEvent } from '../../../src/answer/events.ts';
 import { RequestHandler, type RequestHandlerDependencies } from '../../../src/answer/handle-request.ts';
+import type { AppEvent } from '../../../src/event-hub.ts';
 import { anEntry, bodyOf } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 
@@ -9,14 +9,14 @@ test('a hit in memory counts as requested when it is sent, not when it is found'
   const entry = anEntry();
   const keyed = { call: callOf('masterchainBlockShards', 'seqno=1'), key: entry.key, unknownSpelling: undefined };
   const asked: string[] = [];
-  const events: ProxyEvent[] = [];
+  const events: AppEvent[] = [];
   const used = {
     now: () => 0,
     calls: { recall: () => keyed },
     cache: { lookInMemory: () => ({ state: 'fresh', tier: 'memory', entry }) },
     gzip: { bodyFor: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }) },
     onTouch: (key: string) => void asked.push(key),
-    report: (event: ProxyEvent) => void events.push(event),
+    report: (event: AppEvent) => void events.push(event),
   };
   // The cast: a hit in memory needs only these dependencies of the handler.
   const handler = new RequestHandler(used as unknown as RequestHandlerDependencies);

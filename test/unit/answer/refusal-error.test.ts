@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ProxyEvent } from '../../../src/answer/events.ts';
 import { refusalErrorWith, reportRefused } from '../../../src/answer/refusal-error.ts';
 import { failure } from '../../../src/errors.ts';
+import type { AppEvent } from '../../../src/event-hub.ts';
 import { firstTry, ofLoad, withClientKey } from '../../../src/fleet/lanes.ts';
 
 const refusalError = refusalErrorWith(() => 0);
@@ -21,7 +21,7 @@ test.each([
     0,
   ],
 ])('%s', (_, lane, error, count) => {
-  const events: ProxyEvent[] = [];
+  const events: AppEvent[] = [];
   reportRefused({ ...traces, lane }, error, (event) => void events.push(event));
   expect(events).toEqual(
     Array.from({ length: count }, () => ({ name: 'load-refused', operation: 'traces', reason: 'memory' })),

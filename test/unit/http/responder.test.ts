@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import type { ProxyEvent } from '../../../src/answer/events.ts';
 import { ProxyError } from '../../../src/errors.ts';
+import type { AppEvent } from '../../../src/event-hub.ts';
 import { ClientConnections } from '../../../src/http/public/client-connections.ts';
 import { Responder } from '../../../src/http/public/responder.ts';
 import { OPERATIONS } from '../../../src/ton/operations.ts';
@@ -12,7 +12,7 @@ const bug = new Error('a bug');
 /** The events that are reported for a request with this handler, and the status that its client gets. */
 async function answered(handle: () => never | Promise<never>) {
   if (operation === undefined) throw new Error('the operation has another name');
-  const events: ProxyEvent[] = [];
+  const events: AppEvent[] = [];
   const responder = new Responder({
     handler: { handle },
     gzip: { bodyFor: () => ({ coding: 'identity', body: Buffer.alloc(0), varies: false }) },

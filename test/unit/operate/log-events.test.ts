@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ProxyEvent } from '../../../src/answer/events.ts';
+import type { AppEvent } from '../../../src/event-hub.ts';
 import { EventHub } from '../../../src/event-hub.ts';
 import { logEvents } from '../../../src/operate/log-events.ts';
 import { createLogger } from '../../../src/operate/logger.ts';
@@ -17,13 +17,13 @@ beforeEach(() => {
   logEvents(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events);
 });
 
-function levelsOf(...reported: readonly ProxyEvent[]): readonly string[] {
+function levelsOf(...reported: readonly AppEvent[]): readonly string[] {
   for (const event of reported) events.report(event);
   return said.map(({ level }) => level);
 }
 
 const indexer = 'indexer:8081';
-const answered: Extract<ProxyEvent, { name: 'upstream-answered' }> = {
+const answered: Extract<AppEvent, { name: 'upstream-answered' }> = {
   name: 'upstream-answered',
   indexer,
   operation: 'pendingTraces',
