@@ -1,22 +1,11 @@
-import { FURTHER, OPERATION_NAMES, type OperationName } from '../../src/ton/operation-names.ts';
+import { FURTHER, type OperationName } from '../../src/ton/operation-names.ts';
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 
-/** The operations about jettons and states. An instance is asked for one of them if it caches it. */
-type ListedOperation = 'accountStates' | 'walletStates' | 'jetton/wallets' | 'jetton/transfers' | 'jetton/masters';
-
-/** The operation of a call. */
-export type CalledOperation = OperationName | ListedOperation;
-
-/** True if the instances under test cache an operation. */
-export function isCached(operation: CalledOperation): boolean {
-  return OPERATION_NAMES.some((name) => name === operation);
-}
-
 /** The meaning of a request, apart from its spelling. Hashes are canonical. */
 export interface Call {
-  readonly operation: CalledOperation;
+  readonly operation: OperationName;
   /** If there are several, the indexer answers for the last one. In requests for transfers the sender's wallet. */
   readonly accounts?: readonly Account[];
   /** The owner of jetton wallets, or of the wallets that send or receive. */
@@ -57,7 +46,7 @@ export interface Written {
 /** How the parts of a call are spelled. */
 interface Pen {
   /** The name of the path below `/api/v3/`. */
-  readonly path: (operation: CalledOperation) => string;
+  readonly path: (operation: OperationName) => string;
   readonly name: (name: string) => string;
   readonly address: (account: Account) => string;
   readonly hash: (canonical: string) => string;
@@ -68,7 +57,7 @@ interface Pen {
   /** True if an input with both spellings goes into a header. */
   readonly inHeader: () => boolean;
   /** Parameters that no indexer reads in requests for this operation. */
-  readonly noise: (operation: CalledOperation) => readonly string[];
+  readonly noise: (operation: OperationName) => readonly string[];
 }
 
 const CANONICAL: Pen = {
@@ -113,13 +102,13 @@ function penOf(random: SeededRandom): Pen {
   };
 }
 
-const PATHS: Partial<Record<CalledOperation, readonly string[]>> = {
+const PATHS: Partial<Record<OperationName, readonly string[]>> = {
   addressInformation: ['addressInformation', 'account'],
   walletInformation: ['walletInformation', 'wallet'],
 };
 
 /** Operations that are always cached drop all unknown parameters; a further operation drops those that it names. */
-function unreadBy(operation: CalledOperation): readonly string[] {
+function unreadBy(operation: OperationName): readonly string[] {
   if (operation in PATHS) return ['include_boc=true'];
   if (operation.includes('/')) return [];
   return FURTHER.some((name) => name === operation) ? [] : ['include_actions=true'];

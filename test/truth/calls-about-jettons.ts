@@ -1,13 +1,13 @@
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { Chain } from '../../src/tools/simulator/chain.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
-import { type Call, isCached } from './call.ts';
+import type { Call } from './call.ts';
 
 /** Some owners are busy: their wallets run in nearly every block. */
 const BUSY_SHARE = 0.15;
 const UNNAMED = { noAddressBook: true, noMetadata: true } as const;
 
-/** Questions about an owner, its wallets, their transfers and their jettons, in forms that the instances cache. */
+/** Questions about an owner, its wallets, their transfers and their jettons. */
 export function callsAboutJettons(chain: Chain, random: SeededRandom): readonly Call[] {
   const { owners, busyOwners, masters, tables } = chain.jettons;
   if (owners.length === 0) return [];
@@ -23,7 +23,7 @@ export function callsAboutJettons(chain: Chain, random: SeededRandom): readonly 
       { operation: 'jetton/masters', accounts: [random.pick(masters)] },
     ]),
   ];
-  return calls.map((call) => ({ ...call, ...names })).filter(({ operation }) => isCached(operation));
+  return calls.map((call) => ({ ...call, ...names }));
 }
 
 function walletsCall(owner: Account, jetton: Account, random: SeededRandom): Call {

@@ -46,13 +46,13 @@ const RAN_BEFORE = 5;
 
 /** The events of an owner, by their shares. */
 const EVENTS = [
-  ['received', 34],
-  ['sent', 16],
+  ['received', 26],
+  ['sent', 14],
   ['emptied', 4],
   ['between owners', 6],
   ['minted', 8],
-  ['became', 10],
-  ['given away', 6],
+  ['became', 18],
+  ['given away', 8],
   ['deleted', 4],
   ['unconfirmed', 4],
   ['ran', 4],
