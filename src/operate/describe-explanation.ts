@@ -62,6 +62,7 @@ const DOUBTS: Readonly<Record<Extract<ExplainedProof, { isProven: false }>['why'
   'not-kept': 'no answer is kept',
   'not-checked': 'blocks were not followed when it was requested, its list may be incomplete, or it came from Redis',
   'not-alive': 'the newest blocks are not read',
+  'not-settled': 'the owners of the jetton wallets in the newest blocks are not looked up',
   'too-old': 'it is older than the setting proof allows',
   'asked-too-early': 'blocks were skipped or forgotten since it was requested, or shortly before',
   touched: 'it lacks a transaction of its accounts that a block or an answer has shown',

@@ -46,12 +46,19 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
    * The transactions of its accounts in an answer, if blocks can prove that it is still true. Absent if they cannot.
    */
   readonly evidence?: ReadEvidence;
+  /**
+   * The keys of `owner-keys.ts` that touch an answer to a request. `undefined` if it is touched by transactions of the
+   * accounts in its tags; absent if all are.
+   */
+  readonly touchedBy?: (request: CanonicalRequest) => readonly string[] | undefined;
   /** Set if a 404 is not kept: the indexer answers no such request with one. */
   readonly keepsNotFound?: false;
   /** The point of the chain in the indexer's database that an answer shows. */
   readonly chainPoint: ReadChainPoint;
   /** The values of a request that a purge can name (`tags.ts`), or `names nothing`. */
   readonly tags: ReadTags | 'names nothing';
+  /** Set if an answer lists the transactions of the masterchain block that the request is about. */
+  readonly listsBlock?: true;
   /** The masterchain block that a request is about. Absent if requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
   /**
