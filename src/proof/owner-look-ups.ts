@@ -282,5 +282,6 @@ function isShown({ accounts }: Piece, lts: ReadonlyMap<string, bigint>): boolean
 
 /** True if a database of this indexer that has the block of another piece has this one, too. */
 function isCommittedBefore({ block }: Piece, other: Piece, indexer: string): boolean {
-  return block.indexer === indexer && other.block.seqno > block.lowestHead;
+  // A replica that is behind names heads below the block.
+  return block.indexer === indexer && other.block.seqno > Math.max(block.lowestHead, block.seqno);
 }

@@ -180,6 +180,15 @@ describe('a block is settled', () => {
     expect([lookUps.isUnsettled(1), lookUps.isUnsettled(2)]).toEqual([true, false]);
   });
 
+  test('not with an earlier block of a replica that is behind, and named a head below both', async () => {
+    read(3, [['j', 7]]);
+    read(4, [['x', 8]]);
+    lookUps.headIs(2, now, 'one');
+    database.set('j', 7n);
+    await pass(50);
+    expect([asked.at(-1), lookUps.isUnsettled(3), lookUps.isUnsettled(4)]).toEqual(['j,x', false, true]);
+  });
+
   test('after 5 s by the states of its accounts, if one of them is exactly that of the block', async () => {
     states = new Map([
       ['x', 5n],
