@@ -47,9 +47,10 @@ alerting: { alertmanagers: [{ static_configs: [{ targets: [${manager ? `"${manag
     received:
       manager &&
       (async (alert: string): Promise<string | undefined> => {
-        const received = await json<Alert[]>(manager.host, '/api/v2/alerts');
-        const labels = Array.isArray(received) && received.find((each) => each.labels['alertname'] === alert)?.labels;
-        return labels ? OF_CONDITIONS.map((name) => `${name}=${labels[name] ?? ''}`).join(' ') : undefined;
+        const received = await json<Alert[]>(manager.host, '/api/v2/alerts', '[]');
+        const labels = received.find((each) => each.labels['alertname'] === alert)?.labels;
+        const shown = OF_CONDITIONS.filter((name) => labels?.[name]).map((name) => `${name}=${labels?.[name]}`);
+        return labels && (shown.join(' ') || 'without labels of a condition');
       }),
   };
 }
@@ -59,7 +60,7 @@ interface Alert {
 }
 
 /** The body of an answer; empty while the server starts. */
-async function json<T>(host: string, target: string): Promise<T> {
-  const { text } = await ask(`http://${host}`, target).catch(() => ({ text: '{}' }));
+async function json<T>(host: string, target: string, empty = '{}'): Promise<T> {
+  const { text } = await ask(`http://${host}`, target).catch(() => ({ text: empty }));
   return JSON.parse(text);
 }

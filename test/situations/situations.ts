@@ -90,14 +90,16 @@ async function protectedMode(redis: RedisServer): Promise<void> {
     .listen(port, '127.0.0.1');
 }
 
+/** On a busy machine Redis is slow for a moment within a minute, and that would be the first line. */
+const WITHOUT_REDIS = { REDIS_URL: '' };
+
 /** In front of the indexer: a TLS server whose certificate is trusted, and valid for {@link CERTIFICATE_MS}. */
 async function shortCertificate({ indexers: [indexer], folder, stack }: Scene) {
   const file = join(folder, 'certificate.pem');
   const certificate = selfSignedCertificate('indexer', '127.0.0.1', new Date(Date.now() + CERTIFICATE_MS));
   await writeFile(file, certificate.cert);
   const url = await frontWithTls(indexer?.port ?? 0, certificate, stack);
-  // Without Redis: in the time until then it may be slow for a moment, which would be the first line.
-  return { UPSTREAM_URL: url, NODE_EXTRA_CA_CERTS: file, REDIS_URL: '' };
+  return { UPSTREAM_URL: url, NODE_EXTRA_CA_CERTS: file, ...WITHOUT_REDIS };
 }
 
 /** Open connections live on. */
@@ -123,6 +125,7 @@ async function nameOfTwo(scene: Scene) {
     UPSTREAM_URL: `http://indexer.test:${first.port}`,
     NODE_OPTIONS: `--import=${new URL('moving-name.ts', import.meta.url)}`,
     MOVING_NAME: file,
+    ...WITHOUT_REDIS,
   };
 }
 
