@@ -29,11 +29,12 @@ export interface Retention {
 
 /**
  * Why a kept answer is not proven. `not-checked`: its transactions could not be read, or it came from Redis.
- * `not-alive`: not all blocks that existed a second ago are known to be read. `too-old`: it is older than its bound.
+ * `not-alive`: not all blocks that existed a second ago are known to be read. `not-settled`: or the owners of the jetton
+ * wallets in them are not known. `too-old`: it is older than its bound.
  * `asked-too-early`: blocks were skipped, or transactions forgotten, since its request or shortly before. `touched`: it
  * lacks a transaction of its accounts that was seen since then.
  */
-export type ProofDoubt = 'not-checked' | 'not-alive' | 'too-old' | 'asked-too-early' | 'touched';
+export type ProofDoubt = 'not-checked' | 'not-alive' | 'not-settled' | 'too-old' | 'asked-too-early' | 'touched';
 
 /**
  * The judge of a kept answer about accounts, by the transactions that this instance has seen in blocks and answers

@@ -138,9 +138,9 @@ export function outcomeOfStatus(status: number): Outcome | undefined {
 
 /**
  * With these an indexer reports an error in the request, as toncache does with 422: they show nothing about the
- * indexer.
+ * indexer. With 409 `walletInformation` reports an account that is not a wallet.
  */
-export const CLIENT_MISTAKES: readonly number[] = [400, 414, 422];
+export const CLIENT_MISTAKES: readonly number[] = [400, 409, 414, 422];
 
 /** The outcome of requests that a metric counts by the status of their answers, or by the code of their failures. */
 export function outcomeOfResult(result: string): Outcome {

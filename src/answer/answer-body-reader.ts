@@ -52,8 +52,12 @@ export class AnswerBodyReader {
     const job: BodyJob = { reads: 'facts', operation: operation.name, request, status, rowsFrom, body };
     return this.#readInTurn<BodyFacts>(job, NO_FACTS).then((facts) => {
       // A Buffer arrives as a plain Uint8Array.
-      const { members, tentative } = facts.completeness;
-      const buffers = { members: Buffer.from(members), tentative: Buffer.from(tentative) };
+      const { members, tentative, states } = facts.completeness;
+      const buffers = {
+        members: Buffer.from(members),
+        tentative: Buffer.from(tentative),
+        states: states && Buffer.from(states),
+      };
       return { ...facts, completeness: completenessOf({ ...facts.completeness, ...buffers }) };
     });
   }

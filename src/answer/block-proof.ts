@@ -6,8 +6,8 @@ import type { Evidence } from '../ton/evidence.ts';
 /** Gives answers about accounts their judges, and learns the transactions in all answers. */
 export interface BlockJudge {
   /**
-   * The oldest block that is not read: transactions in answers are of interest from this block on. Infinite while
-   * blocks are not followed.
+   * The oldest block that is not read, or whose jetton wallets are not known: transactions in answers are of interest
+   * from this block on. Infinite while blocks are not followed.
    */
   readonly unreadFrom: number;
   /**
@@ -30,8 +30,12 @@ export interface BlockJudge {
 
 /** Counts the polls that a proof answers or would have answered. */
 export interface PollCount {
-  /** Call with each answer that blocks can prove, when it is sent to a client. */
-  answered(key: string, etag: string): void;
+  /**
+   * Call with each answer that blocks can prove, when it is sent to a client. `ofOwner`: it needs look-ups of owners.
+   */
+  answered(key: string, etag: string, ofOwner: boolean): void;
+  /** Call when transactions of a masterchain block are sent to a client. */
+  servedBlock(seqno: number): void;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS } from '../cache/entry.ts';
+import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS, statesOf } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
 import { type BlockFacts, type BlockRow, blockFactsOf, finalRowsIn, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import { type ChainPoint, isHead, NO_POINT } from '../ton/chain-point.ts';
@@ -64,13 +64,18 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, rowsFrom 
     return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
   }
   const chainPoint = call.operation.chainPoint(body);
-  const { hashes, tentativeHashes, ...completeness } = call.operation.completeness(finality, body, call.request);
+  const { hashes, tentativeHashes, states, ...completeness } = call.operation.completeness(
+    finality,
+    body,
+    call.request,
+  );
   return {
     finality,
     completeness: completenessOf({
       ...completeness,
       members: fingerprints(hashes),
       tentative: fingerprints(tentativeHashes),
+      states: states && statesOf(states),
     }),
     evidence: status === 200 ? call.operation.evidence?.(call.request, body) : undefined,
     chainPoint,

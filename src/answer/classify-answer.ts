@@ -65,9 +65,7 @@ export function classifyAnswer(
     indexer,
     ...(isLocal && { isLocal }),
     ...(answer.isAged && { isAged: true }),
-    // The state of an account names no block, only the transaction that it follows, if there is one.
-    retention:
-      isCommitted(facts.chainPoint) || (completeness.order ?? 0n) > 0n ? read.call.operation.retention : undefined,
+    retention: isKeptAfterUse(facts) ? read.call.operation.retention : undefined,
   });
   const content = contentOf(ownedBytes(answer.body));
   return newEntry({
@@ -83,6 +81,11 @@ export function classifyAnswer(
     // The follower reads the blocks of our chain, and this may be another one.
     proof: isLocal ? undefined : proof,
   });
+}
+
+/** The state of an account names no block, only the transaction that it follows, if there is one. */
+function isKeptAfterUse({ chainPoint, completeness: { order, states } }: BodyFacts): boolean {
+  return isCommitted(chainPoint) || (order ?? 0n) > 0n || (states?.length ?? 0) > 0;
 }
 
 /** The failure for a head that names no block. */

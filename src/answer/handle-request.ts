@@ -127,9 +127,12 @@ export class RequestHandler {
   }
 
   /** Counts the poll for the block follower. */
-  #countPoll({ operation }: Call, entry: Entry): void {
+  #countPoll({ operation, request }: Call, entry: Entry): void {
     const { demand } = this.#dependencies;
-    if (demand !== undefined && operation.evidence !== undefined) demand.answered(entry.key, entry.etag);
+    if (demand === undefined) return;
+    if (operation.evidence !== undefined)
+      demand.answered(entry.key, entry.etag, operation.touchedBy?.(request) !== undefined);
+    else if (operation.listsBlock === true) demand.servedBlock(operation.masterchainSeqno?.(request) ?? 0);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

@@ -21,8 +21,7 @@ import type { MonotonicMs } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { isHead } from '../ton/chain-point.ts';
 import type { LifetimePolicies } from '../ton/lifetime-table.ts';
-import { type Call, seqnoOf } from '../ton/parse-call.ts';
-import { accountsIn } from '../ton/tags.ts';
+import { type Call, seqnoOf, touchedBy } from '../ton/parse-call.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { BlockJudge } from './block-proof.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
@@ -201,7 +200,7 @@ export class Indexers {
       if (refusal !== undefined) return refusalError(request, refusal);
       if (facts.rows.length > 0) proofs?.shown(facts.rows);
       const givenAt = startedAt - answer.ageValueSeconds * 1000;
-      const proof = call.operation.evidence && proofs?.proofOf(facts.evidence, accountsIn(call.tags), givenAt);
+      const proof = call.operation.evidence && proofs?.proofOf(facts.evidence, touchedBy(call), givenAt);
       const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock, proof }, indexer);
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);

@@ -1,8 +1,8 @@
 import { type Entry, newEntry } from '../cache/entry.ts';
 import { plainBodyOf } from '../cache/gzip.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
-import { operationOf } from '../ton/cache-key.ts';
-import { accountsIn } from '../ton/tags.ts';
+import { operationOf, queryOf } from '../ton/cache-key.ts';
+import { touchedBy } from '../ton/parse-call.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { BlockJudge } from './block-proof.ts';
 
@@ -31,8 +31,15 @@ export function judgeFromRedis({
     const from = proofs.unreadFrom;
     if (from === Number.POSITIVE_INFINITY) return entry;
     const askedAt = monotonic() - Math.max(0, now() - entry.askedAt) - entry.ageValueSeconds * 1000;
-    const isProvable = operationOf(entry.key)?.evidence !== undefined;
-    const proof = isProvable ? proofs.proofOf(undefined, accountsIn(tags), askedAt) : undefined;
+    const operation = operationOf(entry.key);
+    const proof =
+      operation?.evidence === undefined
+        ? undefined
+        : proofs.proofOf(
+            undefined,
+            touchedBy({ operation, request: { query: queryOf(entry.key), headers: [] }, tags }),
+            askedAt,
+          );
     const judged = proof === undefined ? entry : newEntry({ ...entry, proof });
     // All transactions in an older answer are in blocks that were read.
     if (entry.meta.status !== 200 || askedAt < proofs.mark - AHEAD_MS) return judged;

@@ -12,6 +12,7 @@ import {
   NO_MEMBERS,
   newEntry,
   ownedBytes,
+  STATE_BYTES,
   sharedMeta,
 } from './entry.ts';
 import { SCHEMA_VERSION } from './redis-keys.ts';
@@ -47,6 +48,12 @@ const fingerprints = z
   .string()
   .transform((base64) => (base64 === '' ? NO_MEMBERS : ownedBytes(Buffer.from(base64, 'base64'))))
   .refine(({ length }) => length % FINGERPRINT_BYTES === 0);
+
+/** The states of accounts, in base64. */
+const states = z
+  .string()
+  .transform((base64) => ownedBytes(Buffer.from(base64, 'base64')))
+  .refine(({ length }) => length % STATE_BYTES === 0);
 
 /** A decimal number in a string: `JSON.parse` is exact only up to 53 bits. */
 const order = z
@@ -92,6 +99,7 @@ const STORED_META = z.object({
     rank: z.int().min(0).max(HIGHEST_RANK),
     members: fingerprints,
     tentative: fingerprints,
+    states: states.optional(),
     lacksStates: z.literal(true).optional(),
   }),
 });
@@ -101,7 +109,7 @@ const STORED_META = z.object({
  * to another. The body must not be larger than {@link MAX_BODY_BYTES}.
  */
 export function encodeEntry({ content, meta, proof: _, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
-  const { order, members, tentative, ...completeness } = entry.completeness;
+  const { order, members, tentative, states, ...completeness } = entry.completeness;
   const stored: z.input<typeof STORED_META> = {
     ...entry,
     head: meta,
@@ -113,6 +121,7 @@ export function encodeEntry({ content, meta, proof: _, ...entry }: Entry, { codi
       order: order?.toString(),
       members: members.toString('base64'),
       tentative: tentative.toString('base64'),
+      states: states?.toString('base64'),
     },
   };
   const metaBytes = Buffer.from(JSON.stringify(stored));

@@ -94,6 +94,8 @@ export interface Completeness {
   readonly members: Buffer;
   /** {@link fingerprints} of its other rows, which a later answer may rightly lack. */
   readonly tentative: Buffer;
+  /** The newest transaction of each account in a list that may rightly lack one ({@link statesOf}). Absent without. */
+  readonly states?: Buffer;
   /**
    * Set if a row lacks the state of its account: such an answer is less complete than the same rows with all states.
    */
@@ -163,6 +165,7 @@ export interface CompletenessParts {
   readonly rank: number;
   readonly members: Buffer;
   readonly tentative: Buffer;
+  readonly states?: Buffer | undefined;
   readonly lacksStates?: boolean | undefined;
 }
 
@@ -175,8 +178,10 @@ export function completenessOf({
   rank,
   members,
   tentative,
+  states,
   lacksStates = false,
 }: CompletenessParts): Completeness {
+  if (states !== undefined) return { rank, members, tentative, states };
   if (order !== undefined || lacksStates) {
     return { ...(order !== undefined && { order }), rank, members, tentative, ...(lacksStates && { lacksStates }) };
   }
@@ -193,6 +198,19 @@ export function fingerprints(members: readonly string[]): Buffer {
     if (CELL_HASH.test(member)) bytes.write(member, at, FINGERPRINT_BYTES, 'base64');
     else hash('sha256', member, 'buffer').copy(bytes, at, 0, FINGERPRINT_BYTES);
     at += FINGERPRINT_BYTES;
+  }
+  return bytes;
+}
+
+/** Bytes of one state: the fingerprint of its account, and its logical time. */
+export const STATE_BYTES = FINGERPRINT_BYTES + 8;
+
+/** The newest transactions of accounts, by their logical times. */
+export function statesOf(states: readonly (readonly [account: string, lt: bigint])[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(STATE_BYTES * states.length);
+  for (const [at, [account, lt]] of states.entries()) {
+    fingerprints([account]).copy(bytes, STATE_BYTES * at);
+    bytes.writeBigUInt64BE(lt, STATE_BYTES * at + FINGERPRINT_BYTES);
   }
   return bytes;
 }

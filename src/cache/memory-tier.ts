@@ -143,9 +143,9 @@ export class MemoryTier {
   }
 
   /** The bytes of an entry that count towards `maxSizeBytes`. */
-  #sizeOf({ key, content, completeness: { members, tentative }, proof }: Entry): number {
+  #sizeOf({ key, content, completeness: { members, tentative, states }, proof }: Entry): number {
     const keyBytes = key.length + this.#longKeyWeight * Math.max(0, key.length - SHORT_KEY);
-    const factBytes = members.byteLength + tentative.byteLength + (proof?.bytes ?? 0);
+    const factBytes = members.byteLength + tentative.byteLength + (states?.byteLength ?? 0) + (proof?.bytes ?? 0);
     return keptBytes(content) + factBytes + keyBytes + OVERHEAD_BYTES;
   }
 }

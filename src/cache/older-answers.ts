@@ -21,8 +21,8 @@ export class OlderAnswers {
   readonly #served = new LRUCache<string, Completeness>({
     maxSize: MAX_BYTES,
     maxEntrySize: MAX_BYTES_OF_KEY,
-    sizeCalculation: ({ members, tentative }, { length }) =>
-      length + members.length + tentative.length + OVERHEAD_BYTES,
+    sizeCalculation: ({ members, tentative, states }, { length }) =>
+      length + members.length + tentative.length + (states?.length ?? 0) + OVERHEAD_BYTES,
   });
   readonly #onOlder: () => void;
 
@@ -35,8 +35,8 @@ export class OlderAnswers {
     const before = this.#served.get(key);
     if (before !== undefined && compareCompleteness(completeness, before) === 'less') this.#onOlder();
     // Nothing is less complete than an answer without rows.
-    const { order, rank, members } = completeness;
-    if (order === undefined && rank === 0 && members.length === 0) this.#served.delete(key);
+    const { order, rank, members, states } = completeness;
+    if (order === undefined && rank === 0 && members.length === 0 && states === undefined) this.#served.delete(key);
     else this.#served.set(key, completeness);
   }
 }

@@ -1,5 +1,5 @@
 import { retentionEnd, usableUntil } from '../freshness.ts';
-import { type Completeness, type Entry, FINGERPRINT_BYTES, HIGHEST_CLASS_RANK } from './entry.ts';
+import { type Completeness, type Entry, FINGERPRINT_BYTES, HIGHEST_CLASS_RANK, STATE_BYTES } from './entry.ts';
 
 /** Whether an answer replaces the kept one, or the reason why not. */
 export type Precedence = 'replaces' | 'older' | 'regressed';
@@ -88,6 +88,7 @@ export function compareCompleteness(next: Completeness, kept: Completeness): Com
   const { order: knownOrder } = kept;
   if (order !== undefined && knownOrder !== undefined && order !== knownOrder)
     return order > knownOrder ? 'more' : 'less';
+  if (next.states !== undefined && kept.states !== undefined) return compareStates(next.states, kept.states);
   // Nearly always both have the same rows.
   const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
   const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];
@@ -99,6 +100,30 @@ export function compareCompleteness(next: Completeness, kept: Completeness): Com
   if (next.rank !== kept.rank) return next.rank > kept.rank ? 'more' : 'less';
   if (next.lacksStates === kept.lacksStates) return 'equal';
   return next.lacksStates ? 'less' : 'more';
+}
+
+/**
+ * An older list shows an account with an earlier transaction, and none with a later one. A missing account says nothing:
+ * it may be new, or gone.
+ */
+function compareStates(next: Buffer, kept: Buffer): Comparison {
+  const known = new Map(statesIn(kept));
+  let [isEarlier, isLater] = [false, false];
+  for (const [account, lt] of statesIn(next)) {
+    const knownLt = known.get(account) ?? lt;
+    isEarlier ||= lt < knownLt;
+    isLater ||= lt > knownLt;
+  }
+  if (isEarlier === isLater) return 'equal';
+  return isLater ? 'more' : 'less';
+}
+
+function statesIn(states: Buffer): (readonly [account: bigint, lt: bigint])[] {
+  const count = states.length / STATE_BYTES;
+  return Array.from({ length: count }, (_, at) => [
+    states.readBigUInt64BE(STATE_BYTES * at),
+    states.readBigUInt64BE(STATE_BYTES * at + FINGERPRINT_BYTES),
+  ]);
 }
 
 interface Listed {

@@ -8,7 +8,7 @@ export const explain: Command = {
   help: `usage: toncache explain <URL or query> [--header 'Name: value']... [--admin URL] [--json]
 
 Shows how a running instance reads a request: the request to the indexer, the key, the dropped inputs, the indexers that
-may be asked, how long an answer can live, and the answers in memory and Redis. Or why the request is not cached.
+may get it, the possible lifetimes, and the responses in memory and Redis. Or why the request is not cached.
 
   --header    a header of the request, such as 'X-Actions-Version: latest'; may be repeated
   --admin     the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { CACHED_ALWAYS, FURTHER, OPERATION_NAMES, type OperationName, PROVABLE } from '../ton/operation-names.ts';
+import { CACHED_ALWAYS, FURTHER, OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
+import { OPERATIONS } from '../ton/operations.ts';
 import { nearestTo } from './nearest-name.ts';
 import { listOf } from './values.ts';
 
@@ -24,13 +25,13 @@ const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).
 export const OPERATIONS_DESCRIPTION = `Further operations that are cached in addition to ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](../how-to/pass-through.md#equal-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
-  names.some((each) => PROVABLE.some((provable) => provable === each))
+  names.some((each) => OPERATIONS.get(each)?.evidence !== undefined)
     ? [...new Set([...names, 'transactionsByMasterchainBlock' as const])]
     : names;
 
 /**
  * Parses the names into a list. `all` becomes every operation. An operation whose answers blocks prove also adds
- * `transactionsByMasterchainBlock`. `passthrough` stays in the list.
+ * `transactionsByMasterchainBlock`, because the proof reads the blocks. `passthrough` stays in the list.
  */
 export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof PASS_THROUGH)[] => [
   ...(names.includes(ALL) ? OPERATION_NAMES : withBlocks(names.filter(isKnown))),

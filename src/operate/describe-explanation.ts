@@ -18,20 +18,20 @@ const MOST_CHARACTERS = 200;
 export function describeExplanation(explanation: Explanation): string {
   if ('notCached' in explanation) return describePass(explanation);
   const { target, headers, key, dropped, indexers, memory, redis, proof, lifetimes } = explanation;
-  const rows: string[][] = [['asks', cut(target)]];
-  for (const [name, value] of Object.entries(headers)) rows.push(['with', `${name}: ${value}`]);
-  rows.push(['key', cut(key)], ['in the log', `"key":"${explanation.loggedKey}"`]);
-  for (const { input, why } of dropped) rows.push(['drops', `${cut(input)} (${why})`]);
+  const rows: string[][] = [['upstream', cut(target)]];
+  for (const [name, value] of Object.entries(headers)) rows.push(['header', `${name}: ${value}`]);
+  rows.push(['key', cut(key)], ['log key', `"key":"${explanation.loggedKey}"`]);
+  for (const { input, why } of dropped) rows.push(['ignored', `${cut(input)} (${why})`]);
   rows.push(...indexers.map(indexerRow));
   rows.push(['memory', describeAnswer(memory)], ['redis', describeAnswer(redis)]);
   if (proof !== undefined) rows.push(['proof', describeProof(proof)]);
   const table = textTable(['', ''], rows).replace(/^\n/, '');
-  return `${table}\nAn answer can live as (its body decides):\n${describeLifetimes(lifetimes)}`;
+  return `${table}\nPossible lifetimes (the body decides):\n${describeLifetimes(lifetimes)}`;
 }
 
 function describePass({ target, notCached, why, indexers }: ExplainedPass): string {
   const reason = why === undefined ? '' : ` (${why})`;
-  const table = textTable(['', ''], [['asks', cut(target)], ...indexers.map(indexerRow)]).replace(/^\n/, '');
+  const table = textTable(['', ''], [['upstream', cut(target)], ...indexers.map(indexerRow)]).replace(/^\n/, '');
   return `not cached: ${notCached}${reason}\n${table}`;
 }
 
@@ -44,7 +44,7 @@ const UNCHOSEN: Readonly<Record<string, string>> = {
 };
 
 function indexerRow({ name, whyNot }: ExplainedIndexer): string[] {
-  if (whyNot === undefined) return ['on a miss', `${name} may be asked`];
+  if (whyNot === undefined) return ['on a miss', `${name} may get it`];
   const words = UNCHOSEN[whyNot] ?? (whyNot in REFUSED ? sentenceOf(REFUSED[whyNot as RefusedReason], 'it') : whyNot);
   return ['on a miss', `not ${name}: ${words}`];
 }
@@ -55,15 +55,16 @@ function describeAnswer(answer: CachedAnswer | string): string {
   const lifetime =
     freshForMs > 0 ? `fresh for ${duration(freshForMs)}` : `${state}, usable for ${duration(usableForMs)}`;
   const by = indexer === undefined ? '' : ` by ${indexer}`;
-  return `${answerClass}, ${lifetime}, asked for ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes${order === undefined ? '' : `, order ${order}`}`;
+  return `${answerClass}, ${lifetime}, requested ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes${order === undefined ? '' : `, order ${order}`}`;
 }
 
 const DOUBTS: Readonly<Record<Extract<ExplainedProof, { isProven: false }>['why'], string>> = {
   'not-kept': 'no answer is kept',
-  'not-checked': 'blocks were not followed when it was asked for, its list may be incomplete, or it came from Redis',
+  'not-checked': 'blocks were not followed when it was requested, its list may be incomplete, or it came from Redis',
   'not-alive': 'the newest blocks are not read',
+  'not-settled': 'the owners of the jetton wallets in the newest blocks are not looked up',
   'too-old': 'it is older than the setting proof allows',
-  'asked-too-early': 'blocks were skipped or forgotten since it was asked for, or shortly before',
+  'asked-too-early': 'blocks were skipped or forgotten since it was requested, or shortly before',
   touched: 'it lacks a transaction of its accounts that a block or an answer has shown',
 };
 

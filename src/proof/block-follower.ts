@@ -1,5 +1,6 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow, ListedBlock } from '../ton/block-facts.ts';
+import type { OwnerLookUps } from './owner-look-ups.ts';
 import type { Proofs } from './proofs.ts';
 import type { ReadBlocks } from './read-blocks.ts';
 
@@ -12,8 +13,20 @@ export type Looked =
   | { readonly state: 'there'; readonly askedAt: MonotonicMs; readonly transactions: number | undefined }
   | { readonly state: 'absent'; readonly askedAt: MonotonicMs };
 
-/** A page of the transactions of a block: `refused` if the indexer refuses its size. */
-export type Page = { readonly rows: readonly BlockRow[]; readonly askedAt: MonotonicMs } | 'refused';
+/**
+ * A page of the transactions of a block: `refused` if the indexer refuses its size. `indexer`: the address of the
+ * indexer; empty if there is only one.
+ */
+export type Page =
+  | { readonly rows: readonly BlockRow[]; readonly askedAt: MonotonicMs; readonly indexer: string }
+  | 'refused';
+
+/** The newest block that an indexer has named. */
+export interface NamedHead {
+  readonly seqno: number;
+  readonly askedAt: MonotonicMs;
+  readonly indexer: string;
+}
 
 /**
  * Where the follower reads blocks. Each function resolves with `undefined` without a usable answer, and never rejects.
@@ -21,7 +34,7 @@ export type Page = { readonly rows: readonly BlockRow[]; readonly askedAt: Monot
  */
 export interface BlockSource {
   /** The newest block that the indexers have. */
-  head(): Promise<{ readonly seqno: number; readonly askedAt: MonotonicMs } | undefined>;
+  head(): Promise<NamedHead | undefined>;
   /** The newest 1000 masterchain blocks. */
   newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined>;
   /** `pastCache`: sends the request to the indexer, whatever the cache holds. */
@@ -61,6 +74,8 @@ export interface BlockFollowerDependencies {
   readonly source: BlockSource;
   readonly blocks: ReadBlocks;
   readonly proofs: Pick<Proofs, 'read' | 'skipped' | 'caughtUp'>;
+  /** Absent if no operation in use needs the owners of jetton wallets. */
+  readonly lookUps?: Pick<OwnerLookUps, 'read' | 'headIs'> | undefined;
   readonly now: () => MonotonicMs;
   readonly onBug: (error: unknown) => void;
 }
@@ -161,7 +176,9 @@ export class BlockFollower {
     this.#run(source.head(), (head) => {
       this.#isAskingHead = false;
       if (head === undefined || head.seqno < blocks.head) this.#nextHeadAt = now() + HEAD_AGAIN_MS;
-      if (head !== undefined) blocks.headIs(head.seqno, head.askedAt);
+      if (head === undefined) return;
+      blocks.headIs(head.seqno, head.askedAt);
+      this.#dependencies.lookUps?.headIs(head.seqno, head.askedAt, head.indexer);
     });
   }
 
@@ -185,7 +202,7 @@ export class BlockFollower {
   }
 
   async #read(seqno: number, reading: BlockReading, era: number): Promise<void> {
-    const { source, blocks, proofs, now } = this.#dependencies;
+    const { source, blocks, proofs, lookUps, now } = this.#dependencies;
     reading.notBefore = now() + AGAIN_AFTER_MS;
     const looked = await source.look(seqno, reading.looksPastCache);
     if (looked === undefined || era !== this.#era) return;
@@ -195,9 +212,10 @@ export class BlockFollower {
       return;
     }
     blocks.isThere(seqno, looked.askedAt);
-    const rows =
+    const pages =
       looked.transactions === undefined ? undefined : await this.#pages(seqno, looked.transactions, reading, era);
     if (era !== this.#era) return;
+    const rows = pages?.rows;
     if (rows === undefined || rows.length !== looked.transactions) {
       reading.readsPastCache ||= rows !== undefined;
       reading.notBefore = now() + (rows === undefined ? AGAIN_AFTER_MS : INCOMPLETE_AGAIN_MS);
@@ -205,27 +223,30 @@ export class BlockFollower {
     }
     // The touches first: once the block counts as read, look-ups rely on them.
     proofs.read(rows);
+    lookUps?.read({ seqno, rows, mark: blocks.markOf(seqno), indexer: pages?.indexer });
     blocks.isRead(seqno);
   }
 
-  /** The rows of all pages; `undefined` if one of them could not be read. */
+  /** The rows of all pages, and the indexer that sent all of them; `undefined` if one of them could not be read. */
   async #pages(
     seqno: number,
     count: number,
     { readsPastCache }: BlockReading,
     era: number,
-  ): Promise<readonly BlockRow[] | undefined> {
+  ): Promise<{ readonly rows: readonly BlockRow[]; readonly indexer: string | undefined } | undefined> {
     const { source, blocks } = this.#dependencies;
     const rows: BlockRow[] = [];
+    const indexers = new Set<string>();
     do {
       const page = await source.page(seqno, rows.length, this.#pageRows, readsPastCache);
       if (page === 'refused') this.#pageRows = SMALL_PAGE_ROWS;
       if (page === undefined || page === 'refused' || era !== this.#era) return undefined;
       blocks.isThere(seqno, page.askedAt);
       rows.push(...page.rows);
+      indexers.add(page.indexer);
       if (page.rows.length < this.#pageRows) break;
     } while (rows.length < count);
-    return rows;
+    return { rows, indexer: indexers.size === 1 ? [...indexers][0] : undefined };
   }
 
   /** Takes a result, unless it was requested in an earlier era. */

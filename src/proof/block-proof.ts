@@ -1,4 +1,4 @@
-import type { FollowerState } from '../answer/block-proof.ts';
+import type { BlockJudge, FollowerState } from '../answer/block-proof.ts';
 import { Indexers } from '../answer/indexers.ts';
 import { EntryLoader } from '../answer/load-entry.ts';
 import type { BlockProof, FollowerParts } from '../compose/attached-proof.ts';
@@ -7,8 +7,10 @@ import { RETRIES, RetryBudget } from '../fleet/retry-budget.ts';
 import type { Ms } from '../time-units.ts';
 import { BlockFollower } from './block-follower.ts';
 import { FollowerAdmission } from './follower-admission.ts';
-import { FollowerSwitch } from './follower-switch.ts';
+import { COST_OF_BLOCKS, FollowerSwitch } from './follower-switch.ts';
 import { FOLLOWED, IndexerBlocks } from './indexer-blocks.ts';
+import { IndexerOwners, LOOKED_UP } from './indexer-owners.ts';
+import { type Owners, openOwners } from './owners.ts';
 import { ProofDemand } from './proof-demand.ts';
 import { Proofs, SEEN_BEFORE_MS } from './proofs.ts';
 import { ReadBlocks } from './read-blocks.ts';
@@ -28,8 +30,23 @@ const SECOND_MS: Ms = 1000;
  */
 const [PER_SECOND, CATCHING_UP_PER_SECOND] = [12, 24];
 
+/**
+ * The maximum look-ups of owners a second, and all other requests of the follower meanwhile: together a few more than
+ * without, so that blocks are read as fast.
+ */
+const [LOOK_UPS_PER_SECOND, PER_SECOND_WITH_LOOK_UPS] = [4, 11];
+
+/** Look-ups use at most this part of the follower's rate. */
+const LOOK_UPS_SHARE = 1 / 4;
+
+/** The rate of a look-up that waits while the look-ups are switched off: its answer is dropped. */
+const LEAST_PER_SECOND = 1;
+
 /** The follower has this many requests under way at each indexer, and this many more may wait. */
 const [SLOTS, MOST_WAITING] = [2, 2];
+
+/** Look-ups of owners have a slot of their own, so that no block waits for them. */
+const LOOK_UP_SLOTS = 1;
 
 /** The followers of all instances together use at most this part of the rate of an indexer. */
 const SHARE_OF_RATE = 1 / 2;
@@ -45,12 +62,14 @@ export function openBlockProof(context: AppContext): BlockProof | undefined {
   const keptMs = Math.max(...bounds) + SEEN_BEFORE_MS;
   const touches = new Touches({ now: monotonic, keptMs, maxBytes: MAX_TOUCH_BYTES });
   const blocks = new ReadBlocks();
-  const proofs = new Proofs({ touches, blocks, now: monotonic, boundsMs });
   const { lifetime: liveMs } = context.lifetimes.accountLive;
   const demand = new ProofDemand({ now: monotonic, liveMs, boundMs: Math.min(...bounds) });
+  const owners = openOwners(context, touches, blocks, () => demand.takeOfOwners());
+  const proofs = new Proofs({ touches, blocks, owners, now: monotonic, boundsMs });
   const worth = new FollowerSwitch({
     now: monotonic,
     takePolls: () => demand.take(),
+    expectedCost: COST_OF_BLOCKS,
     isAlive: () => proofs.isAlive,
   });
   for (const state of STATES) {
@@ -64,6 +83,7 @@ export function openBlockProof(context: AppContext): BlockProof | undefined {
   const lookWhetherItPays = () => {
     const { isOn } = worth;
     worth.tick();
+    owners?.lookWhetherItPays(worth.isOn);
     if (worth.isOn === isOn) return;
     proofs.switched(worth.isOn);
     if (isOn) follower?.stop();
@@ -71,15 +91,25 @@ export function openBlockProof(context: AppContext): BlockProof | undefined {
   };
   return {
     proofs,
-    demand,
+    demand: {
+      answered: (...poll) => demand.answered(...poll),
+      servedBlock: (seqno) => proofs.servedBlock(seqno),
+    },
     blocks,
     get state() {
       return worth.state;
     },
     start: (parts) => {
-      const source = openSource(context, parts, worth, () => follower?.isCatchingUp === true);
-      follower = new BlockFollower({ source, blocks, proofs, now: monotonic, onBug: events.reportBug });
-      const begin = () => worth.isOn && follower?.tick();
+      const sources = openSources(context, parts, { worth, owners, proofs }, () => follower?.isCatchingUp === true);
+      const { lookUps } = owners ?? {};
+      owners?.start(sources.owners);
+      const { blocks: source } = sources;
+      follower = new BlockFollower({ source, blocks, proofs, lookUps, now: monotonic, onBug: events.reportBug });
+      const begin = () => {
+        if (!worth.isOn) return;
+        follower?.tick();
+        lookUps?.tick();
+      };
       timers.push(setInterval(begin, TICK_MS).unref(), setInterval(lookWhetherItPays, SECOND_MS).unref());
     },
     forget: () => follower?.beginAnew(),
@@ -87,37 +117,80 @@ export function openBlockProof(context: AppContext): BlockProof | undefined {
   };
 }
 
-/** Reads blocks like a client, but with its own admission, and outside of the counts of clients' requests. */
-function openSource(
-  { settings, monotonic, now, events }: AppContext,
+/**
+ * Reads blocks like a client, and looks up owners, but with an admission of their own, and outside of the counts of
+ * clients' requests.
+ */
+function openSources(
+  { settings, monotonic, now }: AppContext,
   { indexers, ask, load, flights, instances }: FollowerParts,
-  worth: FollowerSwitch,
+  { worth, owners, proofs }: { worth: FollowerSwitch; owners: Owners | undefined; proofs: Proofs },
   isCatchingUp: () => boolean,
-): IndexerBlocks {
+) {
   const { requestsPerSecond = Number.POSITIVE_INFINITY, timeout: timeoutMs } = settings.upstream;
-  const admission = new FollowerAdmission({
-    admission: indexers.admissionAhead(FOLLOWED, SLOTS, MOST_WAITING),
-    perSecond: () =>
-      Math.min(isCatchingUp() ? CATCHING_UP_PER_SECOND : PER_SECOND, (SHARE_OF_RATE * requestsPerSecond) / instances()),
-    takeNext: async (index) => (await indexers.all[index]?.takeNext()) === true,
-    onSent: () => worth.sent(),
+  const { network } = settings;
+  const share = () => (SHARE_OF_RATE * requestsPerSecond) / instances();
+  const lookUpsPerSecond = () =>
+    owners?.lookUps.isOn === true ? Math.min(LOOK_UPS_PER_SECOND, LOOK_UPS_SHARE * share()) : 0;
+  const common = {
+    takeNext: async (index: number) => (await indexers.all[index]?.takeNext()) === true,
     now: monotonic,
+  };
+  // Its answers are shown to clients when they are sent from the cache.
+  const seen: BlockJudge = {
+    get unreadFrom() {
+      return proofs.unreadFrom;
+    },
+    get mark() {
+      return proofs.mark;
+    },
+    shown: (rows) => proofs.seen(rows),
+    proofOf: () => undefined,
+  };
+  const openAsk = (admission: FollowerAdmission) => {
+    const retries = new RetryBudget({ now: monotonic }, RETRIES);
+    return new Indexers({ ...ask, proofs: seen, admission, retries, hedging: undefined });
+  };
+  const ofBlocks = new FollowerAdmission({
+    ...common,
+    admission: indexers.admissionAhead(FOLLOWED, SLOTS, MOST_WAITING),
+    perSecond: () => {
+      const most = lookUpsPerSecond() > 0 ? PER_SECOND_WITH_LOOK_UPS : PER_SECOND;
+      return Math.min(isCatchingUp() ? CATCHING_UP_PER_SECOND : most, share() - lookUpsPerSecond());
+    },
+    onSent: () => worth.sent(),
   });
-  const retries = new RetryBudget({ now: monotonic }, RETRIES);
-  const askable = new Indexers({ ...ask, admission, retries, hedging: undefined });
-  return new IndexerBlocks({
-    network: settings.network,
-    cache: load.cache,
-    flights,
-    // Its loads are counted by nobody: they are no clients' requests.
-    loader: new EntryLoader({ ...load, admission, indexers: askable, report: () => {} }),
-    indexers: askable,
-    admission,
-    bodies: indexers.answerBodies,
-    timeoutMs,
-    onAnswered: () => worth.answered(),
-    onRows: (rows) => worth.loadedRows(rows),
-    now,
-    monotonic,
+  const ofOwners = new FollowerAdmission({
+    ...common,
+    admission: indexers.admissionAhead(LOOKED_UP, LOOK_UP_SLOTS, LOOK_UP_SLOTS),
+    perSecond: () => Math.max(lookUpsPerSecond(), LEAST_PER_SECOND),
+    onSent: () => {
+      worth.sent();
+      owners?.worth.sent();
+    },
   });
+  const askable = openAsk(ofBlocks);
+  return {
+    blocks: new IndexerBlocks({
+      network,
+      cache: load.cache,
+      flights,
+      // Its loads are counted by nobody: they are no clients' requests.
+      loader: new EntryLoader({ ...load, admission: ofBlocks, indexers: askable, report: () => {} }),
+      indexers: askable,
+      admission: ofBlocks,
+      bodies: indexers.answerBodies,
+      timeoutMs,
+      onAnswered: () => worth.answered(),
+      onRows: (rows) => worth.loadedRows(rows),
+      now,
+      monotonic,
+    }),
+    owners: new IndexerOwners({
+      network,
+      indexers: openAsk(ofOwners),
+      admission: ofOwners,
+      onAnswered: () => owners?.worth.answered(),
+    }),
+  };
 }

@@ -4,8 +4,11 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 /** Polls and cost are compared over this many seconds. */
 const SECONDS = 30;
 
-/** The assumed cost of following while it is off, in requests a second: 2.5 blocks of two requests, and the head polls. */
-const EXPECTED_COST = 8;
+/** The assumed cost of following blocks, in requests a second: 2.5 blocks of two requests, and the head polls. */
+export const COST_OF_BLOCKS = 8;
+
+/** The same for the look-ups of owners: one for each block. */
+export const COST_OF_LOOK_UPS = 2.5;
 
 /** It starts when polls exceed its cost by this factor, and stops when they fall below its cost. */
 const WORTH = 2;
@@ -29,6 +32,8 @@ export interface FollowerSwitchDependencies {
   readonly now: () => MonotonicMs;
   /** The polls since the last call that a proof has answered or would have answered. */
   readonly takePolls: () => number;
+  /** The assumed cost while it is off, in requests a second. */
+  readonly expectedCost: number;
   /** True if answers can be proven now. */
   readonly isAlive: () => boolean;
 }
@@ -56,7 +61,7 @@ export class FollowerSwitch {
   #cost = 0;
   #answered = 0;
   /** A second, when it last stopped for its cost. */
-  #lastCost = { perSecond: EXPECTED_COST, until: Number.NEGATIVE_INFINITY };
+  #lastCost = { perSecond: 0, until: Number.NEGATIVE_INFINITY };
 
   constructor(dependencies: FollowerSwitchDependencies) {
     this.#dependencies = dependencies;
@@ -121,8 +126,9 @@ export class FollowerSwitch {
 
   /** In polls a second. */
   get #expectedCost(): number {
+    const { now, expectedCost } = this.#dependencies;
     const { perSecond, until } = this.#lastCost;
-    return this.#dependencies.now() < until ? Math.max(EXPECTED_COST, perSecond) : EXPECTED_COST;
+    return now() < until ? Math.max(expectedCost, perSecond) : expectedCost;
   }
 
   #turn(isOn: boolean): void {

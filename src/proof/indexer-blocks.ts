@@ -1,14 +1,11 @@
-import type { Admission } from '../admission/admission.ts';
 import type { AnswerBodyReader } from '../answer/answer-body-reader.ts';
-import type { Indexers } from '../answer/indexers.ts';
 import type { Load, Loader } from '../answer/load-entry.ts';
 import { Wait } from '../answer/wait.ts';
 import type { Entry } from '../cache/entry.ts';
 import { plainBodyOf } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
-import { ofLoad } from '../fleet/lanes.ts';
-import type { Flight, SingleFlight } from '../once/single-flight.ts';
+import type { SingleFlight } from '../once/single-flight.ts';
 import { CLIENT_MISTAKES } from '../outcomes.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockFacts, ListedBlock } from '../ton/block-facts.ts';
@@ -18,8 +15,9 @@ import { blocks } from '../ton/operations/blocks.ts';
 import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
 import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { transactionsByMasterchainBlock } from '../ton/operations/transactions-by-masterchain-block.ts';
-import { type Call, parseCall, seqnoOf } from '../ton/parse-call.ts';
-import type { BlockSource, Looked, Page } from './block-follower.ts';
+import { type Call, parseCall } from '../ton/parse-call.ts';
+import { type AskPastCacheDependencies, askPastCache, isOfOurChain } from './ask-past-cache.ts';
+import type { BlockSource, Looked, NamedHead, Page } from './block-follower.ts';
 
 /**
  * A kept head, or a kept answer that a block is not there, is not used if it is older than this: newer blocks may
@@ -50,20 +48,14 @@ const NEWEST: Call = {
   tags: [],
 };
 
-export interface IndexerBlocksDependencies {
-  readonly network: string;
+export interface IndexerBlocksDependencies extends AskPastCacheDependencies {
   readonly cache: Pick<TieredCache, 'lookInMemory' | 'set'>;
   readonly flights: Pick<SingleFlight<Load>, 'join' | 'hasWaitingFlight'>;
   /** Loads with the admission of the follower. */
   readonly loader: Loader;
-  /** The same, past the cache. */
-  readonly indexers: Pick<Indexers, 'ask'>;
-  readonly admission: Pick<Admission, 'enter'>;
   readonly bodies: Pick<AnswerBodyReader, 'readBlocks'>;
   /** The timeout of an answer. */
   readonly timeoutMs: Ms;
-  /** Called for each answer of the indexer that is not a failure. */
-  readonly onAnswered: () => void;
   /** Called for each list and page that was requested from the indexer for the follower, with the number of its rows. */
   readonly onRows: (rows: number) => void;
   readonly now: () => EpochMs;
@@ -81,12 +73,12 @@ export class IndexerBlocks implements BlockSource {
     this.#dependencies = dependencies;
   }
 
-  async head(): Promise<{ readonly seqno: number; readonly askedAt: MonotonicMs } | undefined> {
+  async head(): Promise<NamedHead | undefined> {
     const call = parseCall(masterchainInfo, '', {});
     const entry = this.#latest(call) ?? (await this.#ask(call));
     if (entry === undefined || entry instanceof ProxyError) return undefined;
     const { seqno } = headIn(await plainBodyOf(entry.content));
-    return seqno < 0 ? undefined : { seqno, askedAt: this.#askedAt(entry) };
+    return seqno < 0 ? undefined : { seqno, askedAt: this.#askedAt(entry), indexer: entry.meta.indexer };
   }
 
   async newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined> {
@@ -112,7 +104,7 @@ export class IndexerBlocks implements BlockSource {
     }
     const { rows } = await this.#factsOf(got.entry);
     if (got.isLoaded) this.#dependencies.onRows(rows?.length ?? 0);
-    return rows && { rows, askedAt: this.#askedAt(got.entry) };
+    return rows && { rows, askedAt: this.#askedAt(got.entry), indexer: got.entry.meta.indexer };
   }
 
   /** `limit`: absent in the first request, because clients mostly send it so. */
@@ -168,22 +160,9 @@ export class IndexerBlocks implements BlockSource {
 
   /** Sends the request to the indexer, whatever the cache holds, and keeps the answer. */
   async #ask(call: Call): Promise<Entry | ProxyError | undefined> {
-    const { network, admission, indexers, cache, onAnswered } = this.#dependencies;
-    const key = cacheKey(network, call);
-    const flight = newFlight();
-    const lane = ofLoad(false, seqnoOf(call));
-    const request = { operation: call.operation.name, key, lane, clients: flight.clients, sentFor: flight };
-    const ticket = await admission.enter(request);
-    if ('reason' in ticket) return undefined;
-    const question = { call, request, flight, trace: [], ticket, known: undefined };
-    const answer = await indexers.ask(question, ({ entry }) => {
-      if (call !== NEWEST) cache.set(entry, call.tags);
-      return entry;
+    return askPastCache(this.#dependencies, call, ({ entry }) => {
+      if (call !== NEWEST) this.#dependencies.cache.set(entry, call.tags);
     });
-    if (answer instanceof ProxyError) return answer;
-    if (!isOfOurChain(answer)) return undefined;
-    onAnswered();
-    return answer;
   }
 
   async #factsOf(entry: Entry): Promise<BlockFacts> {
@@ -199,14 +178,4 @@ export class IndexerBlocks implements BlockSource {
     const elsewhereMs = meta.isAged === true ? (ageValueSeconds + 1) * 1000 : 0;
     return monotonic() - Math.max(0, now() - askedAt) - elsewhereMs;
   }
-}
-
-/** An indexer that had not named its chain may follow another one. One that follows another gives no answers. */
-function isOfOurChain({ meta }: Entry): boolean {
-  return meta.isLocal !== true;
-}
-
-/** A load that nobody follows. */
-function newFlight(): Flight {
-  return { isAbandoned: false, signal: new AbortController().signal, clients: new Set(), depart: () => {} };
 }

@@ -27,24 +27,33 @@ interface Polled {
  * first served, within its bound. It counts answers to clients and not loads, so the count is the same whether blocks
  * are followed or not.
  */
-export class ProofDemand implements PollCount {
+export class ProofDemand implements Pick<PollCount, 'answered'> {
   readonly #dependencies: ProofDemandDependencies;
   readonly #polled = new LRUCache<string, Polled>({ maxSize: MOST_KEYS, sizeCalculation: () => 1 });
   #polls = 0;
+  #pollsOfOwners = 0;
 
   constructor(dependencies: ProofDemandDependencies) {
     this.#dependencies = dependencies;
   }
 
-  answered(key: string, etag: string): void {
+  answered(key: string, etag: string, ofOwner: boolean): void {
     const { now, liveMs, boundMs } = this.#dependencies;
     const at = now();
     const known = this.#polled.get(key);
     if (known?.etag !== etag || at - known.since >= boundMs) this.#polled.set(key, { etag, since: at, servedAt: at });
     else if (at - known.servedAt >= liveMs) {
       this.#polls++;
+      if (ofOwner) this.#pollsOfOwners++;
       this.#polled.set(key, { ...known, servedAt: at });
     }
+  }
+
+  /** The number of polls since the last call that need look-ups of owners. {@link take} counts them, too. */
+  takeOfOwners(): number {
+    const polls = this.#pollsOfOwners;
+    this.#pollsOfOwners = 0;
+    return polls;
   }
 
   /** The number of polls since the last call. */

@@ -3,7 +3,10 @@ import type { Proof, ProofDoubt } from '../freshness.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow } from '../ton/block-facts.ts';
 import { type Evidence, type ShownRow, showsRow } from '../ton/evidence.ts';
+import { isOwnerKey, shownFor } from '../ton/owner-keys.ts';
+import type { OwnerLookUps } from './owner-look-ups.ts';
 import type { ReadBlocks } from './read-blocks.ts';
+import type { SettledWallets } from './settled-wallets.ts';
 import type { Touches } from './touches.ts';
 
 /** The follower is alive while its mark is younger than this. */
@@ -21,10 +24,21 @@ const MOST_SHOWN = 50_000;
 /** The memory of a proof, and of each hash in it. */
 const [PROOF_BYTES, HASH_BYTES] = [300, 110];
 
+/** The look-ups of owners, and what they have shown. */
+export interface ProofsOfOwners {
+  readonly lookUps: Pick<
+    OwnerLookUps,
+    'isOn' | 'isAlive' | 'areReadSince' | 'isUnsettled' | 'oldestUnsettled' | 'beginAnew'
+  >;
+  readonly settled: Pick<SettledWallets, 'shown' | 'servedBlock' | 'firstShown'>;
+}
+
 export interface ProofsDependencies {
   /** It keeps touches for {@link SEEN_BEFORE_MS} longer than the longest bound. */
   readonly touches: Pick<Touches, 'lastOf' | 'since' | 'forgottenUntil' | 'add'>;
   readonly blocks: Pick<ReadBlocks, 'mark' | 'isUnread' | 'oldestUnread'>;
+  /** Absent if no operation in use needs the owners of jetton wallets. */
+  readonly owners?: ProofsOfOwners | undefined;
   readonly now: () => MonotonicMs;
   /**
    * The longest time for which an answer may be proven: one whose body has data that changes without a block, and any
@@ -68,7 +82,9 @@ export class Proofs implements BlockJudge {
   }
 
   get unreadFrom(): number {
-    return this.#isOn ? this.#dependencies.blocks.oldestUnread : Number.POSITIVE_INFINITY;
+    const { blocks, owners } = this.#dependencies;
+    if (!this.#isOn) return Number.POSITIVE_INFINITY;
+    return Math.min(blocks.oldestUnread, owners?.lookUps.oldestUnsettled ?? Number.POSITIVE_INFINITY);
   }
 
   get mark(): MonotonicMs {
@@ -87,6 +103,13 @@ export class Proofs implements BlockJudge {
 
   shown(rows: readonly BlockRow[]): void {
     if (!this.#isOn) return;
+    this.#dependencies.owners?.settled.shown(rows.filter(({ seqno }) => this.#isUnsettled(seqno)));
+    this.seen(rows);
+  }
+
+  /** Takes the final transactions of an answer that no client has seen. */
+  seen(rows: readonly BlockRow[]): void {
+    if (!this.#isOn) return;
     const { touches, blocks } = this.#dependencies;
     const unread = rows.filter(({ hash, seqno }) => blocks.isUnread(seqno) && !this.#shown.has(hash));
     if (this.#shown.size + unread.length > MOST_SHOWN) this.#shown.clear();
@@ -94,10 +117,21 @@ export class Proofs implements BlockJudge {
     touches.add(unread);
   }
 
+  /** Call when transactions of a block are sent to a client. */
+  servedBlock(seqno: number): void {
+    if (this.#isOn && this.#isUnsettled(seqno)) this.#dependencies.owners?.settled.servedBlock(seqno);
+  }
+
+  #isUnsettled(seqno: number): boolean {
+    const { blocks, owners } = this.#dependencies;
+    return owners?.lookUps.isOn === true && (blocks.isUnread(seqno) || owners.lookUps.isUnsettled(seqno));
+  }
+
   /** Blocks may have been skipped: no answer requested so far is proven, nor any other before {@link caughtUp}. */
   skipped(): void {
     this.#validFrom = Number.POSITIVE_INFINITY;
     this.#shown.clear();
+    this.#dependencies.owners?.lookUps.beginAnew();
   }
 
   /** The blocks of the last 10 s are read. Later calls do nothing, until blocks are skipped. */
@@ -125,6 +159,8 @@ class AnswerProof implements Proof {
   readonly #dependencies: ProofsDependencies;
   readonly #evidence: Evidence | undefined;
   readonly #accounts: readonly string[];
+  /** Set if look-ups of owners judge it. */
+  readonly #owners: ProofsOfOwners | undefined;
   readonly #askedAt: MonotonicMs;
   /** The transactions that were seen before this instant are compared. */
   #comparedUntil: MonotonicMs;
@@ -144,26 +180,34 @@ class AnswerProof implements Proof {
     this.#dependencies = dependencies;
     this.#evidence = evidence;
     this.#accounts = accounts;
+    this.#owners = accounts.some(isOwnerKey) ? dependencies.owners : undefined;
     this.#askedAt = askedAt;
     this.#comparedUntil = askedAt - SEEN_BEFORE_MS;
     this.keptMs = evidence === undefined ? 0 : evidence.hasNames ? withNames : plain;
-    this.bytes = PROOF_BYTES + (evidence?.kind === 'page' ? evidence.hashes.size * HASH_BYTES : 0);
+    this.bytes = PROOF_BYTES + listedIn(evidence) * HASH_BYTES;
   }
 
   get doubt(): ProofDoubt | undefined {
     const { touches, now } = this.#dependencies;
     if (this.#evidence === undefined) return 'not-checked';
-    if (!this.#proofs.isAlive) return 'not-alive';
+    const reading = this.#owners?.lookUps ?? this.#proofs;
+    if (!reading.isAlive) return this.#owners === undefined ? 'not-alive' : 'not-settled';
     if (now() >= this.#askedAt + this.keptMs) return 'too-old';
     const isKnown = touches.forgottenUntil < this.#askedAt - SEEN_BEFORE_MS;
-    if (!isKnown || !this.#proofs.areReadSince(this.#askedAt)) return 'asked-too-early';
+    if (!isKnown || !reading.areReadSince(this.#askedAt)) return 'asked-too-early';
     this.#compare();
+    if (this.#firstShown(Number.NEGATIVE_INFINITY) < Number.POSITIVE_INFINITY) return 'touched';
     return this.#lacksOne ? 'touched' : undefined;
   }
 
   isOutdated(at: MonotonicMs = Number.MAX_VALUE): boolean {
     this.#compare();
-    return this.#lacksSince <= at;
+    return this.#lacksSince <= at || this.#firstShown(this.#askedAt) <= at;
+  }
+
+  /** When an answer first showed a transaction, of a block that is not settled, that may change this answer. */
+  #firstShown(from: MonotonicMs): MonotonicMs {
+    return this.#owners?.settled.firstShown(shownFor(this.#accounts), from) ?? Number.POSITIVE_INFINITY;
   }
 
   #compare(): void {
@@ -189,5 +233,17 @@ class AnswerProof implements Proof {
   #lacks(seenAt: MonotonicMs): void {
     this.#lacksOne = true;
     if (seenAt >= this.#askedAt) this.#lacksSince = Math.min(this.#lacksSince, seenAt);
+  }
+}
+
+function listedIn(evidence: Evidence | undefined): number {
+  switch (evidence?.kind) {
+    case 'page':
+    case 'transfers':
+      return evidence.hashes.size;
+    case 'wallets':
+      return evidence.wallets.size;
+    default:
+      return 0;
   }
 }

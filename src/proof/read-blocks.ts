@@ -191,6 +191,11 @@ export class ReadBlocks {
     this.#unread.set(seqno, { ...block, state: 'there' });
   }
 
+  /** The last instant at which an unread block was not there, as far as is known; -Infinity if it may have been. */
+  markOf(seqno: number): MonotonicMs {
+    return this.#unread.get(seqno)?.mark ?? NEVER;
+  }
+
   /** This block has been read completely. */
   isRead(seqno: number): void {
     this.#unread.delete(seqno);

@@ -5,7 +5,10 @@ import type { ShownRow } from '../ton/evidence.ts';
 /** The memory of a touch, if it is the only one of its account (measured: 334 bytes; 252 if the account has more). */
 const TOUCH_BYTES = 340;
 
-/** A transaction of an account, and when this instance saw it: in a block that it read, or in an answer. */
+/**
+ * A transaction of an account, and when this instance saw it: in a block that it read, or in an answer. Or a jetton
+ * wallet at a key of `ton/owner-keys.ts`, and when its block was settled.
+ */
 export interface Touch extends ShownRow {
   readonly batch: Pick<Batch, 'seenAt'>;
 }
@@ -58,8 +61,8 @@ export class Touches {
     const batch: Batch = { seenAt: this.#dependencies.now(), accounts };
     this.#batches.push(batch);
     this.#count += rows.length;
-    for (const { account, lt, hash, now } of rows) {
-      const touch = { batch, lt, hash, now };
+    for (const { account, lt, hash, now, wallet } of rows) {
+      const touch = wallet === undefined ? { batch, lt, hash, now } : { batch, lt, hash, now, wallet };
       const known = this.#touches.get(account);
       if (known === undefined) this.#touches.set(account, [touch]);
       else known.push(touch);

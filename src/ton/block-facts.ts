@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import type { ShownRow } from './evidence.ts';
 import { isFinal } from './finality.ts';
 import { readLt } from './lt.ts';
+import { TRANSFER_OPCODE } from './transfer-body.ts';
 
 /** A transaction as a block shows it. */
 export interface BlockRow extends ShownRow {
@@ -9,6 +10,20 @@ export interface BlockRow extends ShownRow {
   readonly account: string;
   /** The masterchain block. */
   readonly seqno: number;
+  /** The code of its account afterwards; `undefined` if it has none, or the row does not show it. */
+  readonly codeHash?: string | undefined;
+  /** True if its account does not exist afterwards. */
+  readonly isGone?: true | undefined;
+  /** Set if it received a `transfer` of jettons and was not aborted. */
+  readonly transfer?: ReceivedTransfer | undefined;
+}
+
+/** The message that asks a jetton wallet to transfer jettons. */
+export interface ReceivedTransfer {
+  /** The sender, raw and in upper case; `undefined` for a message from outside. */
+  readonly source: string | undefined;
+  /** For {@link recipientIn}. */
+  readonly body: unknown;
 }
 
 /** A masterchain block in a list of blocks. */
@@ -76,7 +91,35 @@ function rowOf(row: unknown): BlockRow | undefined {
   const lt = readLt(row['lt']);
   const isRow = typeof account === 'string' && typeof hash === 'string' && typeof now === 'number';
   if (!isRow || lt === undefined) return undefined;
-  return { account: account.toUpperCase(), lt, hash, now, seqno: Number(seqno) };
+  const { account_state_after: state } = row;
+  const codeHash = isObject(state) && typeof state['code_hash'] === 'string' ? state['code_hash'] : undefined;
+  return {
+    account: account.toUpperCase(),
+    lt,
+    hash,
+    now,
+    seqno: Number(seqno),
+    codeHash,
+    isGone: isGone(row),
+    transfer: transferOf(row),
+  };
+}
+
+/** True if a row shows that its account was deleted: then it has no code. */
+function isGone({ end_status: status, account_state_after: state }: JsonObject): true | undefined {
+  if (typeof status === 'string') return status === 'nonexist' || status === 'uninit' || undefined;
+  return state === null || (isObject(state) && state['code_hash'] === null) || undefined;
+}
+
+/** The indexer lists no aborted transfer. */
+function transferOf({ in_msg: message, description }: JsonObject): ReceivedTransfer | undefined {
+  if (!isObject(message) || Number(message['opcode'] ?? 0) !== TRANSFER_OPCODE) return undefined;
+  if (isObject(description) && description['aborted'] === true) return undefined;
+  const { source, message_content: content } = message;
+  return {
+    source: typeof source === 'string' ? source.toUpperCase() : undefined,
+    body: isObject(content) ? content['body'] : undefined,
+  };
 }
 
 function listedBlock(block: unknown): ListedBlock[] {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Pairs } from './canonical-request.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Call } from './parse-call.ts';
 
@@ -16,6 +17,15 @@ export function cacheKey(network: string, { operation, request }: Call): string 
   const query = request.query.map(join('='));
   const headers = request.headers.map(join(':'));
   return `${network} ${operation.name}?${[...query, ...headers].join('&')}`;
+}
+
+/** The request of a key, without its headers. */
+export function queryOf(key: string): Pairs {
+  const pieces = key.slice(key.indexOf('?') + 1).split('&');
+  return pieces.flatMap((piece) => {
+    const [, name, value] = /^([^=:]+)=(.*)$/.exec(piece) ?? [];
+    return name === undefined || value === undefined ? [] : [[name, decodeURIComponent(value)] as const];
+  });
 }
 
 /** Stands for a key in the log, without naming an account. */

@@ -19,6 +19,11 @@ export interface AnswerCompleteness {
   readonly hashes: readonly string[];
   /** Hashes of the other transactions of such a list: pending ones can still be invalidated. */
   readonly tentativeHashes: readonly string[];
+  /**
+   * The newest transaction of each account in a list that may rightly lack one: a list with an earlier one and no later
+   * one is less complete. Counts instead of everything else.
+   */
+  readonly states?: readonly (readonly [account: string, lt: bigint])[] | undefined;
   /** True if a row lacks the state of its account, which may be filled in: the same rows with it are more complete. */
   readonly lacksStates?: boolean;
 }

@@ -37,7 +37,7 @@ export function readPasted(text: string): PastedRequest {
   const [target = ''] = text.trim().split('#');
   const mark = target.indexOf('?');
   const place = mark < 0 ? target : target.slice(0, mark);
-  const isName = /^[a-z]+(?:\/[a-z]+)*\/?$/i.test(place) && !/^api\//i.test(place);
+  const isName = /^[a-z]\w*(?:\/\w+)*\/?$/i.test(place) && !/^api\//i.test(place);
   const path = isName ? `/api/v3/${place}` : /\/api\/.*$/.exec(place)?.[0];
   if (path !== undefined) return { path, rawQuery: mark < 0 ? '' : target.slice(mark + 1) };
   throw new ProxyError(

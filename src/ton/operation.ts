@@ -6,7 +6,6 @@ import type { ReadCompleteness } from './completeness.ts';
 import type { ReadEvidence } from './evidence.ts';
 import type { ReadFinality } from './finality.ts';
 import type { LifetimeRule } from './lifetime-table.ts';
-import { FURTHER, type OperationName } from './operation-names.ts';
 import { type DescribedParameter, describeParameters } from './parameters.ts';
 import type { ReadTags } from './tags.ts';
 
@@ -16,6 +15,8 @@ import type { ReadTags } from './tags.ts';
  */
 export interface OperationRules<Name extends string, Rule extends LifetimeRule = LifetimeRule> {
   readonly name: Name;
+  /** Set if it is cached without a setting that names it. All others are further operations. */
+  readonly isAlwaysCached?: true;
   /** Other names of its path in the indexer. Requests are sent to the indexer under `name`. */
   readonly aliases?: readonly string[];
   /** For the OpenAPI document. */
@@ -45,12 +46,19 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
    * The transactions of its accounts in an answer, if blocks can prove that it is still true. Absent if they cannot.
    */
   readonly evidence?: ReadEvidence;
+  /**
+   * The keys of `owner-keys.ts` that touch an answer to a request. `undefined` if it is touched by transactions of the
+   * accounts in its tags; absent if all are.
+   */
+  readonly touchedBy?: (request: CanonicalRequest) => readonly string[] | undefined;
   /** Set if a 404 is not kept: the indexer answers no such request with one. */
   readonly keepsNotFound?: false;
   /** The point of the chain in the indexer's database that an answer shows. */
   readonly chainPoint: ReadChainPoint;
   /** The values of a request that a purge can name (`tags.ts`), or `names nothing`. */
   readonly tags: ReadTags | 'names nothing';
+  /** Set if an answer lists the transactions of the masterchain block that the request is about. */
+  readonly listsBlock?: true;
   /** The masterchain block that a request is about. Absent if requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
   /**
@@ -66,7 +74,7 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
 
 /** One cached operation of the indexer's API. */
 export interface OperationOf<Name extends string>
-  extends Omit<OperationRules<Name>, 'aliases' | 'schema' | 'tags' | 'unread'> {
+  extends Omit<OperationRules<Name>, 'aliases' | 'isAlwaysCached' | 'schema' | 'tags' | 'unread'> {
   /** The names of its paths below `/api/v3/`: its own name, then its aliases. */
   readonly paths: readonly string[];
   readonly tags: ReadTags;
@@ -85,8 +93,9 @@ export interface OperationOf<Name extends string>
 }
 
 /** Makes an operation from its rules. */
-export function operation<const Name extends OperationName, const Rule extends LifetimeRule>({
+export function operation<const Name extends string, const Rule extends LifetimeRule>({
   aliases = [],
+  isAlwaysCached,
   schema,
   tags,
   unread = [],
@@ -99,7 +108,7 @@ export function operation<const Name extends OperationName, const Rule extends L
     paths: [rules.name, ...aliases],
     unread: new Set(unread),
     tags: tags === 'names nothing' ? () => [] : tags,
-    isFurther: FURTHER.some((name) => name === rules.name),
+    isFurther: isAlwaysCached !== true,
     schema: z.compile(schema),
     queryNames: new Set(names.filter((name) => !name.includes('-'))),
     headerNames: new Set(headers),

@@ -1,9 +1,12 @@
 import type { Pairs } from './canonical-request.ts';
 import type { OperationOf } from './operation.ts';
-import { OPERATION_NAMES, type OperationName } from './operation-names.ts';
+import { accountStates } from './operations/account-states.ts';
 import { addressInformation } from './operations/address-information.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
+import { jettonMasters } from './operations/jetton-masters.ts';
+import { jettonTransfers } from './operations/jetton-transfers.ts';
+import { jettonWallets } from './operations/jetton-wallets.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { masterchainInfo } from './operations/masterchain-info.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
@@ -12,8 +15,10 @@ import { transactions } from './operations/transactions.ts';
 import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
 import { walletInformation } from './operations/wallet-information.ts';
+import { walletStates } from './operations/wallet-states.ts';
 
-const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
+/** A new operation needs a line here, and a file in `operations/`. Its name is only in that file. */
+const ALL = [
   pendingTraces,
   adjacentTransactions,
   masterchainBlockShards,
@@ -25,15 +30,20 @@ const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
   transactionsByMessage,
   addressInformation,
   walletInformation,
-};
+  accountStates,
+  walletStates,
+  jettonWallets,
+  jettonMasters,
+  jettonTransfers,
+] as const;
 
-export type Operation = OperationOf<OperationName>;
+export type Operation = OperationOf<(typeof ALL)[number]['name']>;
 
 /** All operations that can be cached, by name. */
-export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(Object.entries<Operation>(ALL));
+export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(ALL.map((each) => [each.name, each]));
 
-const BY_ALIAS: ReadonlyMap<string, OperationName> = new Map(
-  Object.values<Operation>(ALL).flatMap(({ name, paths: [, ...aliases] }) => aliases.map((alias) => [alias, name])),
+const BY_ALIAS: ReadonlyMap<string, string> = new Map(
+  ALL.flatMap(({ name, paths: [, ...aliases] }) => aliases.map((alias) => [alias, name])),
 );
 
 /** A spelling (`operation?query`) under the name of its operation; `undefined` if its name is not an alias. */
@@ -52,14 +62,13 @@ export function targetOf(operation: string, query: Pairs): string {
 /** The operations that a process caches. All others are ordinary paths to it. */
 export class OperationsInUse {
   readonly all: readonly Operation[];
-  readonly names: readonly OperationName[];
+  readonly names: readonly Operation['name'][];
   readonly #byName: ReadonlyMap<string, Operation>;
   readonly #byPath: ReadonlyMap<string, Operation>;
 
   /** `further`: the names of operations that are cached in addition to those that always are. */
   constructor(further: readonly string[] = []) {
-    const all = OPERATION_NAMES.map((name): Operation => ALL[name]);
-    const used = all.filter(({ name, isFurther }) => !isFurther || further.includes(name));
+    const used: readonly Operation[] = ALL.filter(({ name, isFurther }) => !isFurther || further.includes(name));
     this.all = used;
     this.names = used.map(({ name }) => name);
     const byName = used.flatMap((known) => known.paths.map((name) => [name, known] as const));

@@ -228,6 +228,9 @@ export const onlyHash = only(parseHash, ACCEPTED_HASH);
 export const onlySeqno = only(...digitsBetween(0, MAX_INT32));
 /** The indexer refuses an empty word, too. */
 export const onlySort = only((text) => readSort(text) ?? undefined, 'asc or desc', SORT);
+export const onlyDescending = only((text) => (readSort(text) === 'desc' ? 'desc' : undefined), 'desc', {
+  const: 'desc',
+});
 export const onlyShard = only(readShard, 'at most 16 hex digits with or without 0x, or a negative number');
 export const onlyWorkchain = only(readWorkchain, 'a whole number', { type: 'integer' });
 export const onlyDirection = only((text) => readDirection(text) ?? undefined, 'in or out', DIRECTION);
@@ -261,6 +264,9 @@ export const onlyAccount = given
     );
   })
   .meta({ description: ACCEPTED_ADDRESS, items: TEXT, maxItems: 1 });
+
+/** One account that only narrows a list: any other value, also an empty one, has no cached form. */
+export const onlyAddress = only(parseAddress, ACCEPTED_ADDRESS);
 
 /** `offset` for operations whose answers have one page. */
 export const onlyFirstPage = only((text) => (/^0*$/.test(text) ? 0 : undefined), '0', { const: 0 });

@@ -4,6 +4,7 @@ import { IF_NOT_PASSED } from '../failures/codes.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
 import type { Operation } from './operations.ts';
 import { UNDECODABLE } from './parameters.ts';
+import { accountsIn } from './tags.ts';
 
 /** A validated operation with canonical parameters. The cache holds answers to calls. */
 export interface Call {
@@ -16,6 +17,11 @@ export interface Call {
 /** The masterchain block that a call is about; `undefined` if it is about none. */
 export function seqnoOf({ operation, request }: Call): number | undefined {
   return operation.masterchainSeqno?.(request);
+}
+
+/** The accounts, or the keys of `owner-keys.ts`, that touch the answer to a call. */
+export function touchedBy({ operation, request, tags }: Call): readonly string[] {
+  return operation.touchedBy?.(request) ?? accountsIn(tags);
 }
 
 /** The request headers by lower-case name, in node:http's form. */

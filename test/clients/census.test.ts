@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operationOf } from '../../src/tools/simulator/operations.ts';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
-import { FollowedWorld, PATIENCE, stateOf } from '../e2e/followed-world.ts';
+import { PATIENCE, stateOf } from '../e2e/followed-world.ts';
+import { OwnersWorld } from '../e2e/owners-world.ts';
 import { commandsOf, readPage } from '../support/documented-commands.ts';
 import type { Asking } from '../support/http-client.ts';
 import { CENSUS, type CensusRow, type Fate, filled, SETTINGS } from './census.ts';
@@ -10,12 +11,12 @@ import { answerUnknown, valuesOf } from './values.ts';
 // Real clocks, because the follower uses them. The fate of a request is read from events: which requests arrived at the
 // indexer, and which answers came from memory.
 
-let world: FollowedWorld;
+let world: OwnersWorld;
 
 beforeAll(async () => {
-  world = await FollowedWorld.open(SETTINGS);
+  world = await OwnersWorld.open('1.3', SETTINGS);
   answerUnknown(world.indexer);
-}, 2 * PATIENCE.timeout);
+}, 3 * PATIENCE.timeout);
 
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -26,7 +27,10 @@ interface Requests {
 }
 
 function requestsFor({ path, body }: CensusRow): Requests {
-  const values = valuesOf(world.indexer.chain, world.spareAccount(), world.spareAccount());
+  const account = world.spareAccount();
+  // An account that the indexer does not know has no state that could be proven.
+  world.act(account, { kind: 'unconfirmed' });
+  const values = valuesOf(world.indexer.chain, account, world.master());
   let now = Date.now();
   const next = () => `/api/v3/${filled(path, { ...values, NOW: String(now++) })}`;
   if (body === undefined) return { next, asking: {} };

@@ -26,6 +26,7 @@ export interface CensusRow {
 export const SETTINGS = { CACHE_OPERATIONS: 'all,passthrough', PASSTHROUGH: 'on' };
 
 const PROVEN = 'blocks show each change of the account';
+const PROVEN_BY_OWNER = 'blocks and look-ups of owners show each change';
 const FINAL = 'a final answer is kept';
 const OWN_PATH = 'no cached operation';
 const NO_FORM = 'the form has no cached answer';
@@ -53,8 +54,8 @@ export const CENSUS = {
     use: 'jettons',
     everySeconds: 5,
     path: 'jetton/wallets?owner_address=ACCOUNT&offset=0&limit=50',
-    fate: 'joined',
-    why: `${OWN_PATH}: transactions of other accounts change it`,
+    fate: 'proven',
+    why: PROVEN_BY_OWNER,
   },
   staking: {
     client: 'AppKit, walletkit',
@@ -77,15 +78,15 @@ export const CENSUS = {
     client: 'AppKit, walletkit',
     use: 'states of several accounts',
     path: 'accountStates?address=ACCOUNT&include_boc=true',
-    fate: 'joined',
-    why: OWN_PATH,
+    fate: 'proven',
+    why: PROVEN,
   },
   jettonMaster: {
     client: 'AppKit, walletkit',
     use: 'a jetton',
     path: 'jetton/masters?address=OTHER&offset=0&limit=1',
-    fate: 'joined',
-    why: OWN_PATH,
+    fate: 'proven',
+    why: PROVEN,
   },
   names: {
     client: 'AppKit, walletkit',
@@ -135,8 +136,8 @@ export const CENSUS = {
     use: 'wallet',
     everySeconds: 60,
     path: 'walletStates?address=ACCOUNT&_=NOW',
-    fate: 'joined',
-    why: OWN_PATH,
+    fate: 'proven',
+    why: `${PROVEN}; \`_\` is dropped`,
   },
   walletHistory: {
     client: 'MyTonWallet',
@@ -228,16 +229,16 @@ export const CENSUS = {
     use: 'balance of a jetton',
     everySeconds: 10,
     path: 'jetton/wallets?owner_address=ACCOUNT&jetton_address=OTHER&limit=1',
-    fate: 'joined',
-    why: OWN_PATH,
+    fate: 'proven',
+    why: PROVEN_BY_OWNER,
   },
   jettonDeposits: {
     client: 'Deposit bots',
     use: 'transfers of jettons',
     everySeconds: 10,
     path: 'jetton/transfers?owner_address=ACCOUNT&direction=in&limit=50',
-    fate: 'joined',
-    why: OWN_PATH,
+    fate: 'proven',
+    why: PROVEN_BY_OWNER,
   },
   headOfChain: {
     client: 'Block scanners',

@@ -24,10 +24,10 @@ describe('toncache explain', () => {
     await world.ask(newestBlock(world));
     const { code, stdout } = await toncache(['explain', `https://ton.example${newestBlock(world)}&_=1`]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^on a miss +127\.0\.0\.1:\d+ may be asked$/m);
+    expect(stdout).toMatch(/^on a miss +127\.0\.0\.1:\d+ may get it$/m);
     expect(stdout).toMatch(/^key +\S.* masterchainBlockShards\?seqno=\d+$/m);
-    expect(stdout).toMatch(/^drops +_=1 \(the operation does not read it\)$/m);
-    expect(stdout).toMatch(/^memory +final, fresh for 2[0-4](\.\d)? h, asked for 0 ms ago, status 200, \d+ bytes$/m);
+    expect(stdout).toMatch(/^ignored +_=1 \(the operation does not read it\)$/m);
+    expect(stdout).toMatch(/^memory +final, fresh for 2[0-4](\.\d)? h, requested 0 ms ago, status 200, \d+ bytes$/m);
     expect(stdout).toMatch(/^ +shardsFinal +24 h +10 min +24 h$/m);
     const json = await toncache(['explain', '--json', newestBlock(world)]);
     expect(JSON.parse(json.stdout)).toMatchObject({ memory: { state: 'fresh' } });
@@ -35,7 +35,7 @@ describe('toncache explain', () => {
 
   it('sends the given headers, and exits 1 with the error of a request that would be refused', async () => {
     const sent = await toncache(['explain', newestBlock(world), '--header', 'X-Timeout: 3']);
-    expect(sent.stdout).toMatch(/^drops +x-timeout: 3 \(/m);
+    expect(sent.stdout).toMatch(/^ignored +x-timeout: 3 \(/m);
     const { code, stdout, stderr } = await toncache(['explain', 'masterchainBlockShards?seqno=x']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^the request would be refused: seqno is not valid; accepted: /);
@@ -55,7 +55,7 @@ describe('toncache explain', () => {
       toncache(['explain', target, '--admin', proxy.adminUrl, ...more]);
     expect(await explained('jetton/wallets?limit=1')).toEqual({
       code: 1,
-      stdout: `not cached: passed through\nasks       /api/v3/jetton/wallets?limit=1\non a miss  ${host} may be asked\n`,
+      stdout: `not cached: passed through\nupstream   /api/v3/jetton/wallets?limit=1\non a miss  ${host} may get it\n`,
       stderr: '',
     });
     const formless = await explained('blocks?limit=0');

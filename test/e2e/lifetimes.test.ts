@@ -33,7 +33,7 @@ const hasBlocks = ({ dialect }: WorldKind) => dialect !== 'spec';
 const hasNoBlocks = (kind: WorldKind) => !hasBlocks(kind);
 
 /** Head polls pass the gate. */
-const operationOf = (asked: string) => /^\/api\/v3\/(\w+)/.exec(asked)?.[1] as OperationName;
+const operationOf = (asked: string) => /^\/api\/v3\/([^?]+)/.exec(asked)?.[1] as OperationName;
 
 function page(values: { limit?: number; offset?: number }) {
   return (world: World) => targetOf('masterchainBlockShards', { seqno: settledParent(world).seqno, ...values });

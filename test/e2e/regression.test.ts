@@ -61,7 +61,7 @@ const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ],
 ];
 
-const operationOf = (target: string) => /v3\/(\w+)/.exec(target)?.[1] ?? '';
+const operationOf = (target: string) => /v3\/([^?]+)/.exec(target)?.[1] ?? '';
 
 afterEach(() => fleet[Symbol.asyncDispose]());
 

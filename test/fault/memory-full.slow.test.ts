@@ -55,7 +55,6 @@ async function startProxy(environment: Readonly<Record<string, string>>, setting
 }
 
 test('a process whose memory is full of expired entries answers misses again', async () => {
-  const empty = { lifetime: '1s', staleIfError: '5s' };
   const options = { maxHeaderSize: 64 * 1024 };
   const upstream = createServer(options, (_, response) => void response.end('{"traces":[]}')).listen(0, '127.0.0.1');
   await once(upstream, 'listening');
@@ -63,7 +62,7 @@ test('a process whose memory is full of expired entries answers misses again', a
   const UPSTREAM_URL = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
   const proxy = await startProxy(
     { UPSTREAM_URL, MEMORY_MAX_SIZE: '512MiB', NODE_OPTIONS: '--max-old-space-size=481' },
-    { rows: { empty }, admission: { maxMemoryShare: 0.2 } },
+    { admission: { maxMemoryShare: 0.2 } },
   );
   const statuses = await askWithRandomHashes(proxy.url, 4000);
   expect(statuses.get(503)).toBeGreaterThan(0);

@@ -126,6 +126,15 @@ describe('an error of the indexer', () => {
     expect([status, headers['retry-after']]).toEqual([503, seconds]);
   });
 
+  it.each([400, 409, 414, 422])('%i is the answer to a wrong request: no failure, and no condition', async (status) => {
+    world.indexer.faults.inject(failed(status), { operation: 'adjacentTransactions' });
+    for (let asked = 0; asked < 20; asked++) expect((await world.ask(unknownTransaction())).status).toBe(status);
+    expect(await world.proxy.metric('requests', { outcome: 'invalid' })).toBe(20);
+    expect(await world.proxy.metric('requests', { outcome: 'failed' })).toBe(0);
+    const { level } = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
+    expect(level).toBe('OK');
+  });
+
   it.each([400, 402, 405, 408, 410, 413, 414, 418, 451])('%i is never cached', async (status) => {
     const target = newestBlock(world);
     world.indexer.faults.inject(failed(status), { times: 1 });

@@ -76,10 +76,10 @@ describe('the npm package', () => {
     for (const name of ['node', 'typescript', 'vitest', 'autocannon']) expect(installed).not.toContain(name);
   });
 
-  it('has at most 20 MB of files with its dependencies', () => {
+  it('has at most 21 MB of files with its dependencies', () => {
     const all = readdirSync(join(folder, 'node_modules'), { recursive: true, withFileTypes: true });
     const files = all.filter((it) => it.isFile()).map((it) => statSync(join(it.parentPath, it.name)));
-    expect(files.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(20_000_000);
+    expect(files.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(21_000_000);
   });
 
   it('has a command that lists its commands', () => {
@@ -136,7 +136,7 @@ describe('the npm package', () => {
   });
 
   it('reads large bodies in its worker thread', async () => {
-    const block = { workchain: -1, seqno: 7, padding: Array.from({ length: 200_000 }, (_, place) => place) };
+    const block = { workchain: -1, seqno: 7, padding: 'x'.repeat(1_200_000) };
     await using upstream = await startScriptedUpstream(
       answeringJson(() => ({ status: 200, body: { blocks: [block] } })),
     );

@@ -91,6 +91,8 @@ describe('the log', () => {
 
   it('holds no secret when the indexer or Redis refuses a key or password', async () => {
     await using redis = await startRedis({ args: ['--requirepass', 'another'] });
+    // An indexer that answers other requests does not refuse the key, so the first requests are refused.
+    indexer.faults.inject(refusedKey(401));
     await using started = await ProxyProcess.start({
       UPSTREAM_URL: indexer.url,
       UPSTREAM_API_KEY: SECRETS.ofUpstream,
@@ -98,8 +100,6 @@ describe('the log', () => {
       NETWORK: 'process-log',
       LOG_LEVEL: 'trace',
     });
-    // An indexer that answers other requests does not refuse the key, so the first requests are refused.
-    indexer.faults.inject(refusedKey(401));
     await askInAllWays(started.url);
     indexer.faults.clear();
     for (const fault of [refusedKey(401), refusedKey(403), failed(500), { kind: 'reset' } as const]) {

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 export interface BuiltImage {
   /** The working directory, on this machine. */
   readonly directory: string;
-  /** The last instruction of each name. */
+  /** The last instruction of each name; of `ENV` and `LABEL` all, on a line each. */
   readonly said: ReadonlyMap<string, string>;
 }
 
@@ -21,7 +21,8 @@ export function runDockerfile(context: string, into: string, env: NodeJS.Process
   const said = new Map<string, string>();
   let [root, directory] = [into, into];
   for (const { name, text } of instructions(readFileSync(join(context, 'Dockerfile'), 'utf8'))) {
-    said.set(name, text);
+    const before = ['ENV', 'LABEL'].includes(name) ? said.get(name) : undefined;
+    said.set(name, before === undefined ? text : `${before}\n${text}`);
     if (name === 'FROM') root = join(into, / AS (\S+)$/.exec(text)?.[1] ?? 'last');
     else if (name === 'WORKDIR') {
       directory = join(root, text);

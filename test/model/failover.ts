@@ -53,7 +53,7 @@ export async function outdatedByFailover(
     );
   const answered = async <T>(value: () => T): Promise<T | undefined> => (isSilent() ? undefined : value());
   const source: BlockSource = {
-    head: () => answered(() => ({ seqno: newest(), askedAt: now })),
+    head: () => answered(() => ({ seqno: newest(), askedAt: now, indexer: '' })),
     newest: () =>
       answered(() => {
         const seqnos = Array.from({ length: MOST_LISTED }, (_, n) => newest() - n);
@@ -65,7 +65,7 @@ export async function outdatedByFailover(
         if (!isThere) return { state: 'absent', askedAt: now };
         return { state: 'there', askedAt: now, transactions: rowsOf(seqno).length };
       }),
-    page: (seqno) => answered(() => ({ rows: rowsOf(seqno), askedAt: now })),
+    page: (seqno) => answered(() => ({ rows: rowsOf(seqno), askedAt: now, indexer: '' })),
   };
 
   const kept: (Kept | undefined)[] = [];

@@ -1,3 +1,4 @@
+import { CACHED_ALWAYS } from '../../src/ton/operation-names.ts';
 import { Chain, type ChainOptions } from '../../src/tools/simulator/chain.ts';
 import type { Fault, FaultScope, Faults } from '../../src/tools/simulator/faults.ts';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
@@ -23,7 +24,7 @@ export interface IndexerOrder {
 export interface IndexerProcess extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Requests since the start: all, and those for each of `pendingTraces`, `adjacentTransactions`, `masterchainBlockShards`. */
+  /** Requests since the start: all, and those for each operation that is always cached. */
   counts(): Promise<readonly number[]>;
 }
 
@@ -49,8 +50,7 @@ if (import.meta.main) {
   Object.assign(faults, order.faults);
   if (order.fault !== undefined) faults.inject(order.fault.fault, order.fault.scope);
   process.on('SIGUSR2', () => {
-    const operations = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
-    console.log(JSON.stringify([requests.total, ...operations.map((operation) => requests.count(operation))]));
+    console.log(JSON.stringify([requests.total, ...CACHED_ALWAYS.map((operation) => requests.count(operation))]));
   });
   // Like the real one: requests under way are not waited for.
   process.on('SIGTERM', () => process.exit(0));

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Faults } from '../../src/tools/simulator/faults.ts';
 import type { DatabasePart } from '../../src/tools/simulator/indexer.ts';
 import type { Fault } from './fault.ts';
-import { AHEAD_MS, ALWAYS_LAGS_MS } from './world.ts';
+import { AHEAD_MS, ALWAYS_LAGS_MS, BATCHED_BLOCKS, BLOCK_MS } from './world.ts';
 
 const LAG_MS = 2000;
 /** Longer than the interval at which accounts are polled. */
@@ -13,6 +13,8 @@ const [MISSING_MS, OUT_OF_ORDER_MS] = [4000, 1400];
 
 /** A change in the future begins when the checker has reached it. Afterwards the proof has to come back. */
 const SEEN_AFTER_MS = AHEAD_MS + 3000;
+
+const BATCHES_LAST_MS = BATCHED_BLOCKS * BLOCK_MS;
 
 const HANGS_MS = 4000;
 
@@ -32,18 +34,20 @@ interface FailoverCourse {
 const FAILOVER: FailoverCourse = { calmMs: 12_000, lostBlocks: 90, silentMs: 46_000, olderMs: 8000 };
 
 /**
- * The rest after a fault during which no blocks can be read. An instance that cannot read blocks for half of the time
+ * The rest after a fault during which no blocks can be read or settled. An instance that cannot read blocks for half of the time
  * stops reading them for minutes, and nothing would be proven when the fault comes again.
  */
 const NOT_READ_REST_MS = 16_000;
 
+const NAMES: Readonly<Record<DatabasePart, string>> = { blocks: 'pages', accounts: 'answers', jettons: 'jettons' };
+
 /** One of two replicas is behind in only a part of its database. */
 function lagOf(part: DatabasePart, balances: Faults['balances']): Fault {
   return {
-    name: `${part === 'blocks' ? 'pages' : 'answers'}-lag${balances === 'connections' ? '-by-connection' : ''}`,
+    name: `${NAMES[part]}-lag${balances === 'connections' ? '-by-connection' : ''}`,
     excuses: { lagMs: LAG_MS },
     lastsMs: LAGS_FOR_MS,
-    ...(part === 'blocks' && { restMs: NOT_READ_REST_MS }),
+    ...(part !== 'accounts' && { restMs: NOT_READ_REST_MS }),
     settlesMs: 2 * LAG_MS,
     begin: async ({ indexer: { faults, replicas } }) => {
       const [, replica] = replicas;
@@ -90,12 +94,21 @@ export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
   lagOf('accounts', 'connections'),
   lagOf('blocks', 'requests'),
   lagOf('blocks', 'connections'),
+  lagOf('jettons', 'requests'),
   failover(FAILOVER),
   {
     name: 'rounds-of-accounts-out-of-order',
     lastsMs: SEEN_AFTER_MS + OUT_OF_ORDER_MS,
     begin: async (world) => {
       world.delayBlock(OUT_OF_ORDER_MS);
+      return () => {};
+    },
+  },
+  {
+    name: 'rounds-in-batches',
+    lastsMs: SEEN_AFTER_MS + BATCHES_LAST_MS,
+    begin: async (world) => {
+      world.indexInBatches();
       return () => {};
     },
   },

@@ -6,8 +6,16 @@ import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spell
 /** The meaning of a request, apart from its spelling. Hashes are canonical. */
 export interface Call {
   readonly operation: OperationName;
-  /** If there are several, the indexer answers for the last one. */
+  /** If there are several, the indexer answers for the last one. In requests for transfers the sender's wallet. */
   readonly accounts?: readonly Account[];
+  /** The owner of jetton wallets, or of the wallets that send or receive. */
+  readonly owner?: Account;
+  /** Only the wallets of this jetton. */
+  readonly jetton?: Account;
+  readonly excludesZero?: boolean;
+  readonly sort?: 'asc' | 'desc';
+  /** If true, the states of accounts are requested without code and data. */
+  readonly lacksBoc?: boolean;
   /** Of external messages, in any order; or the one hash of other operations. */
   readonly hashes?: readonly string[];
   /** The parameter that the hash belongs to; only for traces. */
@@ -16,8 +24,9 @@ export interface Call {
   readonly includeActions?: boolean;
   readonly direction?: 'in' | 'out';
   readonly seqno?: number;
-  /** Only for the transactions of one account: from this logical time on. */
+  /** Only for transactions and transfers: from this logical time on, or from this time on (unix seconds). */
   readonly startLt?: number;
+  readonly startUtime?: number;
   /** If true, the masterchain block is requested without its shard blocks; only for `blocks`. */
   readonly isAlone?: boolean;
   readonly limit?: number;
@@ -42,6 +51,7 @@ interface Pen {
   readonly address: (account: Account) => string;
   readonly hash: (canonical: string) => string;
   readonly value: (text: string) => string;
+  readonly flag: () => string;
   /** Orders elements whose order means nothing. */
   readonly order: <T>(items: readonly T[]) => readonly T[];
   /** True if an input with both spellings goes into a header. */
@@ -56,6 +66,7 @@ const CANONICAL: Pen = {
   address: ({ address }) => address,
   hash: (canonical) => canonical,
   value: encodeURIComponent,
+  flag: () => 'true',
   order: (items) => items,
   inHeader: () => true,
   noise: () => [],
@@ -84,6 +95,7 @@ function penOf(random: SeededRandom): Pen {
     address: (account) => random.pick(Object.values(addressSpellings(account))),
     hash: (canonical) => random.pick(Object.values(hashSpellings(Buffer.from(canonical, 'base64')))),
     value: (text) => random.pick([encodeURIComponent(text), text, text.replaceAll('+', '%20')]),
+    flag: () => random.pick(['true', '1', 't', 'True']),
     order: (items) => (random.chance(0.5) ? items : items.toReversed()),
     inHeader: () => random.chance(0.5),
     noise: (operation) => random.pick([[], [], [`_=${random.int(0, 1e9)}`], unreadBy(operation), ['x_timeout=1']]),
@@ -98,6 +110,7 @@ const PATHS: Partial<Record<OperationName, readonly string[]>> = {
 /** Operations that are always cached drop all unknown parameters; a further operation drops those that it names. */
 function unreadBy(operation: OperationName): readonly string[] {
   if (operation in PATHS) return ['include_boc=true'];
+  if (operation.includes('/')) return [];
   return FURTHER.some((name) => name === operation) ? [] : ['include_actions=true'];
 }
 
@@ -115,6 +128,11 @@ const HASH_NAMES: Partial<Record<Call['operation'], string>> = {
 const ACCOUNT_NAMES: Partial<Record<Call['operation'], string>> = {
   addressInformation: 'address',
   walletInformation: 'address',
+  accountStates: 'address',
+  walletStates: 'address',
+  'jetton/wallets': 'address',
+  'jetton/masters': 'address',
+  'jetton/transfers': 'jetton_wallet',
 };
 
 function write(call: Call, pen: Pen): Written {
@@ -130,7 +148,13 @@ function write(call: Call, pen: Pen): Written {
     else parameters.push(`${parameter}=${text}`);
   };
   for (const account of accounts) put(ACCOUNT_NAMES[operation] ?? 'account', pen.address(account));
+  put('owner_address', call.owner && pen.address(call.owner));
+  put('jetton_address', call.jetton && pen.address(call.jetton));
+  put('exclude_zero_balance', call.excludesZero === true ? pen.flag() : undefined);
+  put('include_boc', call.lacksBoc === true ? 'false' : undefined);
   put('start_lt', call.startLt);
+  put('start_utime', call.startUtime);
+  put('sort', call.sort);
   for (const hash of pen.order(hashes)) put(call.by ?? HASH_NAMES[operation] ?? 'hash', pen.hash(hash));
   put('include_actions', call.includeActions === true ? 'true' : undefined);
   put('direction', direction);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../src/tools/simulator/accounts.ts';
 import type { Call } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
@@ -128,4 +128,39 @@ test.each<[answer: string, more: Partial<Call>, sinceMs: number, status: string,
 test('a proven answer may lack commits of the last second plus the replica lag', () => {
   expect(verdictOfAccount({}, 3000, PROVEN, '30', 2000)).toBe('true');
   expect(verdictOfAccount({}, 3001, PROVEN, '30', 2000)).toBe('lie');
+});
+
+describe('the names in a list of transfers', () => {
+  const call: Call = { operation: 'jetton/transfers', owner: ACCOUNT };
+  const body = (rows: string, names: string) =>
+    `{"jetton_transfers":[${rows}],"address_book":{},"metadata":{${names}}}`;
+  /** The verdict on an answer with names that the next ones replaced this long ago. */
+  const verdictAfter = (sinceMs: number, rows: string) => {
+    const states = statesOf([body('', '"it":"old"'), Number.POSITIVE_INFINITY], [body(rows, '"it":"new"'), sinceMs]);
+    const answer = { call, sentAt: NOW, receivedAt: NOW + 5, status: 200, text: body('', '"it":"old"') };
+    const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, falls: [] };
+    const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: Number.NEGATIVE_INFINITY };
+    return checkAnswer({ ...answer, age: '59', cacheStatus: PROVEN }, states, { ...granted, ...seen }).verdict;
+  };
+
+  test('may be a minute old', () => {
+    expect([60_000, 60_001].map((sinceMs) => verdictAfter(sinceMs, ''))).toEqual(['true', 'lie']);
+  });
+
+  test('do not excuse rows that are older than a second', () => {
+    expect([1000, 1001].map((sinceMs) => verdictAfter(sinceMs, '{}'))).toEqual(['true', 'lie']);
+  });
+});
+
+test.each<[more: Partial<Call>, longestS: number]>([
+  [{ operation: 'jetton/wallets', accounts: [], owner: ACCOUNT }, 60],
+  [{ operation: 'jetton/wallets', accounts: [], owner: ACCOUNT, noAddressBook: true }, 60],
+  [{ operation: 'jetton/wallets', accounts: [], owner: ACCOUNT, noAddressBook: true, noMetadata: true }, 300],
+  [{ operation: 'jetton/wallets', noAddressBook: true, noMetadata: true }, 60],
+  [{ operation: 'jetton/transfers', accounts: [], owner: ACCOUNT, noAddressBook: true, noMetadata: true }, 300],
+  [{ operation: 'jetton/masters', noAddressBook: true, noMetadata: true }, 60],
+  [{ operation: 'accountStates', noAddressBook: true, noMetadata: true }, 60],
+])('an answer of the form %j may be proven for %d s', (more, longestS) => {
+  const verdicts = [longestS, longestS + 1].map((ageS) => verdictOfAccount(more, 0, PROVEN, String(ageS)));
+  expect(verdicts).toEqual(['true', 'lie']);
 });

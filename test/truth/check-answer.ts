@@ -4,8 +4,17 @@ import type { Said } from '../../src/tools/simulator/past-answers.ts';
 import { type CacheStatus, parseCacheStatus } from '../support/cache-status.ts';
 import type { Call } from './call.ts';
 import { type Shown, shownBy } from './fallen-states.ts';
+import { rowsIn } from './rows.ts';
 import type { State } from './states.ts';
-import { isOfAccount, KEPT_SINCE_GIVEN_MS, PROVEN_LACKS_MS, provenForMs, type Window, windowOf } from './windows.ts';
+import {
+  isOfAccount,
+  KEPT_SINCE_GIVEN_MS,
+  NAMES_LAST_MS,
+  PROVEN_LACKS_MS,
+  provenForMs,
+  type Window,
+  windowOf,
+} from './windows.ts';
 
 /** An answer with status 200 or 404 as a client got it. Instants are epoch ms, by the clock of the indexer. */
 export interface ClientAnswer {
@@ -67,7 +76,7 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   if (overdue !== undefined) return { verdict: 'lie', reason: overdue };
   const isSaid = (state: State) => {
     const { status, text } = state.said();
-    return status === answer.status && text === answer.text;
+    return status === answer.status && rowsIn(answer.call, text) === rowsIn(answer.call, answer.text);
   };
   const shown = (state: State) => shownBy(answer.call, state, allowance.falls, receivedAt);
   const past = states.filter((state) => shown(state) !== undefined);
@@ -90,6 +99,8 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   // Compared by its end: the chain forgets old changes. Then two states become one, which begins when the first of them
   // began.
   if (oldest !== undefined && oldest.untilAt > allowance.seenFrom) {
+    const unnamed = namesTooOld(answer, past, shown, allowance);
+    if (unnamed !== undefined) return { verdict: 'lie', reason: unnamed };
     const before = past.slice(0, past.indexOf(oldest));
     const sameSince = before[before.findLastIndex((state) => !isSaid(state)) + 1]?.fromAt ?? oldest.fromAt;
     const isOver = current !== undefined && !isSaid(current);
@@ -110,6 +121,22 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
     verdict: 'lie',
     reason: `the indexer ${future ? 'has this answer only later' : 'never has this answer'}${expected}`,
   };
+}
+
+/** Why the names in an answer are older than any bound; undefined if they are not. */
+function namesTooOld(
+  { call, sentAt, text }: ClientAnswer,
+  past: readonly State[],
+  shown: (state: State) => Shown | undefined,
+  { machineDelayMs, lagMs }: Allowance,
+): string | undefined {
+  if (rowsIn(call, text) === text) return undefined;
+  const earliest = sentAt - NAMES_LAST_MS - machineDelayMs - lagMs;
+  const isRecent = (state: State) => {
+    const { untilAt = 0, keptMs = 0 } = shown(state) ?? {};
+    return untilAt + keptMs >= earliest && state.said().text === text;
+  };
+  return past.findLast(isRecent) === undefined ? `its names are more than ${NAMES_LAST_MS} ms old` : undefined;
 }
 
 /** True if it was served as proven: then neither its lifetime nor a stale window counts. */

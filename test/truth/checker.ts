@@ -7,9 +7,10 @@ import type { FaultCycle } from './fault-cycle.ts';
 import type { Instance, Received } from './instance.ts';
 import type { MachineDelay } from './machine-delay.ts';
 import type { Purges } from './purges.ts';
+import { mayReplace } from './replaced-answers.ts';
 import type { States } from './states.ts';
 import type { Finding, Tally } from './tally.ts';
-import { comparedForMs, isMixed, isOfAccount, showsFinalRowsOf } from './windows.ts';
+import { comparedForMs, isMixed, isOfAccount } from './windows.ts';
 import type { World } from './world.ts';
 
 /** The objects that the clients of one run share. */
@@ -111,6 +112,7 @@ export class Checker {
     const { 'cache-status': cacheStatus, age } = received.headers;
     if (String(cacheStatus).startsWith('toncache; hit')) tally.count('hits');
     if (isOfAccount(call)) tally.count('answers about accounts');
+    if (call.owner !== undefined) tally.count('answers about owners');
     const databaseLags = excuses.databaseLagMs !== undefined;
     const isPending = call.operation === 'pendingTraces';
     if (databaseLags && isPending && received.status === 200 && isMixed(received.text)) {
@@ -137,8 +139,10 @@ export class Checker {
       this.#found(verdict.verdict, `${verdict.reason}`, written, received);
       return false;
     }
-    if (String(cacheStatus).endsWith('detail=proven'))
+    if (String(cacheStatus).endsWith('detail=proven')) {
       tally.sawProof(this.#place % world.instances.length, receivedAt, verdict.outdatedMs);
+      if (call.owner !== undefined) tally.count('proven, about owners');
+    }
     tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
     const comparedMs = comparedForMs(call, received, receivedAt, Number(age ?? 0), machineDelayMs);
     const comparedUntil = receivedAt + comparedMs;
@@ -177,7 +181,7 @@ export class Checker {
     const isGuarded =
       !isPending &&
       receivedAt <= seen.comparedUntil &&
-      !showsFinalRowsOf(call, seen.text, text) &&
+      !mayReplace(call, seen.text, text) &&
       !world.lost.include({ loadedAt: seen.loadedAt, servedAt: seen.answeredAt }) &&
       !purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
     const goesBack =

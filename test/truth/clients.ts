@@ -3,6 +3,7 @@ import type { Chain } from '../../src/tools/simulator/chain.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import type { Trace, Transaction } from '../../src/tools/simulator/trace.ts';
 import type { Call } from './call.ts';
+import { callsAboutJettons } from './calls-about-jettons.ts';
 
 /** What a client of the checker needs. */
 export interface Habitat {
@@ -32,6 +33,8 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: pollAccount, count: 160 },
   { habit: pollSlowly, count: 16 },
   { habit: awaitNewcomer, count: 8 },
+  { habit: pollOwner, count: 70 },
+  { habit: pollOwnerSlowly, count: 10 },
 ];
 
 /** How often a wallet or a deposit scanner polls its account, and how long some of them pause, ms. */
@@ -155,17 +158,27 @@ async function keepOpen({ chain, now, random, ask, goesOn, pause }: Habitat): Pr
  */
 async function pollAccount(habitat: Habitat): Promise<void> {
   await habitat.pause(habitat.random.int(0, ACCOUNT_PACE_MS));
-  await poll(habitat, () => ACCOUNT_PACE_MS);
+  await poll(habitat, accountCall(habitat), () => ACCOUNT_PACE_MS);
 }
 
 /** The same with pauses, in which a proof, and the answer as well, may expire. */
 async function pollSlowly(habitat: Habitat): Promise<void> {
-  await poll(habitat, () => habitat.random.pick(SLOW_PACES_MS));
+  await poll(habitat, accountCall(habitat), () => habitat.random.pick(SLOW_PACES_MS));
 }
 
-async function poll({ chain, random, ask, goesOn, pause }: Habitat, paceMs: () => number): Promise<void> {
-  const account = pick(random, chain().idle.all);
-  for (let call = account && accountCall(account, chain(), random); call !== undefined && goesOn(); ) {
+/** Polls the jettons of one owner. */
+async function pollOwner(habitat: Habitat): Promise<void> {
+  await habitat.pause(habitat.random.int(0, ACCOUNT_PACE_MS));
+  await poll(habitat, ownerCall(habitat), () => ACCOUNT_PACE_MS);
+}
+
+/** The same with pauses. */
+async function pollOwnerSlowly(habitat: Habitat): Promise<void> {
+  await poll(habitat, ownerCall(habitat), () => habitat.random.pick(SLOW_PACES_MS));
+}
+
+async function poll({ ask, goesOn, pause }: Habitat, call: Call | undefined, paceMs: () => number): Promise<void> {
+  while (call !== undefined && goesOn()) {
     await ask(call);
     for (let left = paceMs(); goesOn() && left > 0; left -= LONGEST_PAUSE_MS) {
       await pause(Math.min(left, LONGEST_PAUSE_MS));
@@ -179,7 +192,7 @@ async function awaitNewcomer({ chain, random, ask, goesOn, pause }: Habitat): Pr
     const { clock, idle } = chain();
     const account = idle.newcomerBy(clock.seqnoFrom(Date.now() + NEWCOMER_BEFORE_MS));
     if (account === undefined) return;
-    const call = accountCall(account, chain(), random);
+    const call = callAbout(account, chain(), random);
     const until = Date.now() + NEWCOMER_BEFORE_MS + NEWCOMER_AFTER_MS;
     while (goesOn() && Date.now() < until) {
       await ask(call);
@@ -188,8 +201,17 @@ async function awaitNewcomer({ chain, random, ask, goesOn, pause }: Habitat): Pr
   }
 }
 
+function accountCall({ chain, random }: Habitat): Call | undefined {
+  const account = pick(random, chain().idle.all);
+  return account && callAbout(account, chain(), random);
+}
+
+function ownerCall({ chain, random }: Habitat): Call | undefined {
+  return pick(random, callsAboutJettons(chain(), random));
+}
+
 /** Questions about an account: its last transactions, those since some instant, or its state. */
-function accountCall(account: Account, chain: Chain, random: SeededRandom): Call {
+function callAbout(account: Account, chain: Chain, random: SeededRandom): Call {
   const accounts = [account];
   const page: Call = { operation: 'transactions', accounts, limit: random.pick([3, 5, 10]) };
   const since = chain.history(account.address).at(-2)?.lt ?? 1;

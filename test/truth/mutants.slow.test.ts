@@ -126,7 +126,7 @@ const MUTANTS: readonly Mutant[] = [
     finding: 'lie',
     fault: 'indexer-hangs',
     file: 'proof/proofs.ts',
-    from: "if (!this.#proofs.isAlive) return 'not-alive';",
+    from: "if (!reading.isAlive) return this.#owners === undefined ? 'not-alive' : 'not-settled';",
     to: '',
   },
   {
@@ -152,6 +152,28 @@ const MUTANTS: readonly Mutant[] = [
     file: 'freshness.ts',
     from: 'return askedAt > latest ||',
     to: 'return',
+  },
+  {
+    rule: 'a new wallet does not end the proof of its owner',
+    finding: 'lie',
+    file: 'proof/settled-wallets.ts',
+    from: '...[...owners].map(walletsOf)',
+    to: '',
+  },
+  {
+    rule: 'a transfer does not end the proof of its recipient',
+    finding: 'lie',
+    file: 'proof/settled-wallets.ts',
+    from: 'return [to, transfersOf(account),',
+    to: 'return [transfersOf(account),',
+  },
+  {
+    rule: 'the owners in a block are taken from a database that lacks the block',
+    finding: 'lie',
+    fault: 'jettons-lag',
+    file: 'proof/owner-look-ups.ts',
+    from: 'if (lts.get(account) === lt) return true;',
+    to: 'return true;',
   },
 ];
 

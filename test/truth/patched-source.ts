@@ -31,7 +31,7 @@ export class PatchedSource implements AsyncDisposable {
     const copy = new PatchedSource(folder);
     await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
     await cp(join(ROOT, 'package.json'), join(folder, 'package.json'));
-    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    for (const shared of ['node_modules', 'docs']) await symlink(join(ROOT, shared), join(folder, shared));
     const patched = join(folder, 'src', file);
     const [before, after, ...more] = (await readFile(patched, 'utf8')).split(from);
     if (before === undefined || after === undefined || more.length > 0) {

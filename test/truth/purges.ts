@@ -61,9 +61,9 @@ export class Purges {
   }
 }
 
-function tagsOf({ accounts = [], hashes = [] }: Call): readonly (readonly [selector: string, value: string])[] {
+function tagsOf({ accounts = [], owner, hashes = [] }: Call): readonly (readonly [selector: string, value: string])[] {
   return [
-    ...accounts.map(({ address }) => ['account', address] as const),
+    ...[...accounts, ...(owner === undefined ? [] : [owner])].map(({ address }) => ['account', address] as const),
     ...hashes.map((hash) => ['hash', hash] as const),
   ];
 }

@@ -121,9 +121,11 @@ export class Tally {
   get rows(): readonly (readonly [string, string])[] {
     const answers = this.of('answers');
     const ofAccounts = this.of('answers about accounts');
+    const ofOwners = this.of('answers about owners');
     return [
       ['answers checked', `${answers}, ${percent(this.of('hits'), answers)} of them hits`],
       ['answers about accounts', `${ofAccounts}, ${percent(this.of('proven'), ofAccounts)} of them proven`],
+      ['answers about owners', `${ofOwners}, ${percent(this.of('proven, about owners'), ofOwners)} of them proven`],
       ['lies', String(this.of('lie'))],
       ['regressions', String(this.of('regression'))],
       ['needless refusals', String(this.of('needless refusal'))],

@@ -11,14 +11,31 @@ export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 
 /** An answer that blocks prove lacks no commit older than this, ms: every block up to that instant has been read. */
 export const PROVEN_LACKS_MS = 1000;
 
-/** The maximum age of a proven answer, ms: names, metadata and interfaces change without a block. */
-export function provenForMs({ operation, noAddressBook }: Call): number {
-  return operation === 'transactions' && noAddressBook !== true ? 60_000 : 300_000;
+/** The maximum age of an answer with names, ms: names, metadata and interfaces change without a block. */
+export const NAMES_LAST_MS = 60_000;
+const PLAIN_LASTS_MS = 300_000;
+
+/** The maximum age of a proven answer, ms. */
+export function provenForMs({ operation, owner, noAddressBook, noMetadata }: Call): number {
+  const isNamed = noAddressBook !== true || noMetadata !== true;
+  switch (operation) {
+    case 'transactions':
+      return noAddressBook === true ? PLAIN_LASTS_MS : NAMES_LAST_MS;
+    case 'addressInformation':
+    case 'walletInformation':
+      return PLAIN_LASTS_MS;
+    case 'jetton/wallets':
+      return owner === undefined || isNamed ? NAMES_LAST_MS : PLAIN_LASTS_MS;
+    case 'jetton/transfers':
+      return isNamed ? NAMES_LAST_MS : PLAIN_LASTS_MS;
+    default:
+      return NAMES_LAST_MS;
+  }
 }
 
-/** True if a call is about one account, so that blocks may prove its answer. */
-export function isOfAccount({ operation, accounts = [] }: Call): boolean {
-  return accounts.length > 0 && operation !== 'pendingTraces';
+/** True if a call is about one account or owner, so that blocks may prove its answer. */
+export function isOfAccount({ operation, accounts = [], owner }: Call): boolean {
+  return (accounts.length > 0 || owner !== undefined) && operation !== 'pendingTraces';
 }
 
 /**
@@ -46,6 +63,11 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
       return windowOfTraces(call, body.traces, receivedBy);
     case 'addressInformation':
     case 'walletInformation':
+    case 'accountStates':
+    case 'walletStates':
+    case 'jetton/wallets':
+    case 'jetton/masters':
+    case 'jetton/transfers':
       return POLICIES.accountLive;
     case 'transactions':
       if (isOfAccount(call)) return POLICIES.accountLive;
@@ -95,23 +117,15 @@ export function comparedForMs(
   return (staleMs < KEPT_SINCE_GIVEN_MS ? afterUseMs : staleMs) - machineDelayMs;
 }
 
-/** True if a list of adjacent transactions has all final ones of another list. Pending ones may disappear. */
-export function showsFinalRowsOf({ operation }: Call, before: string, text: string): boolean {
-  if (operation !== 'adjacentTransactions') return false;
-  const finalIn = (body: string) => {
-    const rows: readonly (Row & { readonly hash: string })[] = JSON.parse(body).transactions ?? [];
-    return new Set(rows.filter(isFinal).map(({ hash }) => hash));
-  };
-  return finalIn(before).isSubsetOf(finalIn(text));
-}
-
-interface Row {
+/** The fields of a transaction that tell how final it is. */
+export interface Row {
   readonly now: number;
   readonly emulated: boolean;
   readonly finality?: string;
 }
 
-function isFinal({ emulated, finality }: Row): boolean {
+/** True for a transaction in a block. */
+export function isFinal({ emulated, finality }: Row): boolean {
   return !emulated && (finality === undefined || finality === 'finalized');
 }
 

@@ -40,6 +40,10 @@ export const FALL_LASTS_MS = (LOST_BLOCKS * BLOCK_MS) / (CATCHING_UP - 1);
 /** Of this many blocks every third is indexed this much later: after the three that follow it. */
 const [DELAYED_BLOCKS, DELAY_MS] = [15, 3.5 * BLOCK_MS];
 
+/** This many blocks are indexed in batches of eight. */
+export const BATCHED_BLOCKS = 24;
+const BATCH = 8;
+
 /** The checker knows this much of the chain's future. */
 export const AHEAD_MS = 6000;
 /** Clients request traces of the last 15 s. */
@@ -49,6 +53,8 @@ const LATENCY_MS = 20;
 const CLASSIFIER_MS = 100;
 /** The idle accounts that clients poll: how many, how often each has a transaction, and how often a new one appears. */
 const IDLE_ACCOUNTS = { count: 80, everyMs: 15_000, newcomerEveryMs: 4000 };
+/** The owners of jettons that clients poll. Other accounts run in rounds of 0, 5 and 120. */
+const JETTONS = { owners: 70, everyMs: 15_000, others: [0, 5, 0, 0, 5, 120, 0, 5] };
 /** This many transactions fill a block: more than two pages of the largest size. */
 const FULL_BLOCK = 2400;
 /** The clock of an instance is set back by this much. */
@@ -102,6 +108,7 @@ export class World implements AsyncDisposable {
         classifierDelayMs: CLASSIFIER_MS,
         listsUnderWay: true,
         idle: IDLE_ACCOUNTS,
+        jettons: JETTONS,
       });
     await using starting = new AsyncDisposableStack();
     const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: twoIndexers ? [] : [chain()] });
@@ -184,6 +191,13 @@ export class World implements AsyncDisposable {
         for (const at of [seqno, seqno + 1]) chain.deposit(account, chain.clock.committedAt(at));
       }
       chain.delay(seqno, ms);
+    });
+  }
+
+  /** The next blocks are indexed eight at once, just after the future that the checker knows. */
+  indexInBatches(): void {
+    this.#changeAhead((chain, first) => {
+      for (let n = 0; n < BATCHED_BLOCKS; n++) chain.delay(first + n, (BATCH - 1 - (n % BATCH)) * BLOCK_MS);
     });
   }
 

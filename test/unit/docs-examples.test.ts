@@ -23,6 +23,12 @@ test('the variables in `docker run` are settings, and the image exposes the publ
     expect(DOCKERFILE).toMatch(RegExp(`^EXPOSE.* ${port}\\b`, 'm'));
 });
 
+test.each(FURTHER)('docs/reference/answers.md has the parameters of %s', (name) => {
+  const [, table = ''] = readPage('docs/reference/answers.md').split('| Operation | Cached with these parameters |');
+  const cells = table.split('\n\n')[0]?.matchAll(/^\| (.+?) \|/gm) ?? [];
+  expect([...cells].filter(([, cell]) => cell?.includes(`\`${name}\``))).toHaveLength(1);
+});
+
 const aboutAccounts = FURTHER.filter((name) => OPERATIONS.get(name)?.evidence !== undefined);
 
 test.each([

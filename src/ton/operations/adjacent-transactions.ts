@@ -46,6 +46,7 @@ function hasChild([first, ...others]: readonly JsonObject[], request: CanonicalR
 /** The parent of a transaction (`direction=in`), its children (`out`), or both. */
 export const adjacentTransactions = operation({
   name: 'adjacentTransactions',
+  isAlwaysCached: true,
   summary: 'The parent of a transaction (direction=in), its children (out), or both',
   schema,
   finality: finalityOfLists({ transactions: finalityOfAdjacent }, 'empty'),

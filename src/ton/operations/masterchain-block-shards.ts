@@ -21,6 +21,7 @@ const seqnoOf = (request: CanonicalRequest): number => Number(parameterOf(reques
  */
 export const masterchainBlockShards = operation({
   name: 'masterchainBlockShards',
+  isAlwaysCached: true,
   summary: 'A masterchain block and the shard blocks that it commits',
   schema,
   finality: finalityOfLists(

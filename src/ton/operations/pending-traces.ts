@@ -52,6 +52,7 @@ function finalityOfTraces(traces: readonly unknown[]): Finality<'pendingFinalize
 /** The pending traces of accounts, or of external messages. */
 export const pendingTraces = operation({
   name: 'pendingTraces',
+  isAlwaysCached: true,
   summary: 'The traces under way of accounts, or of external messages; one of both must be named',
   schema,
   finality: finalityOfLists({ traces: finalityOfTraces }, 'empty'),

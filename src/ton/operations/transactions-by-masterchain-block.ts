@@ -38,6 +38,7 @@ export const transactionsByMasterchainBlock = operation({
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { seqno: 'seqno' }),
   masterchainSeqno: seqnoOf,
+  listsBlock: true,
   cheapQuery: [
     ['seqno', '1'],
     ['limit', '1'],

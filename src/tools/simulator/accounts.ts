@@ -7,7 +7,7 @@ export interface Account {
   readonly address: string;
   readonly workchain: number;
   readonly hash: Buffer;
-  readonly kind: 'wallet' | 'jetton-wallet' | 'contract';
+  readonly kind: 'wallet' | 'jetton-wallet' | 'jetton-master' | 'contract';
   /** In the form of an address book: non-bounceable for wallets, bounceable for the rest. */
   readonly friendly: string;
 }
@@ -22,6 +22,7 @@ export function makeAccount(kind: Account['kind'], hash: Buffer, workchain = 0):
 export class Accounts {
   readonly wallets: readonly Account[];
   readonly jettonWallets: readonly Account[];
+  readonly jettonMasters: readonly Account[];
   readonly contracts: readonly Account[];
   /** Accounts of workchain -1; the first is the elector. */
   readonly masterchain: readonly Account[];
@@ -34,6 +35,7 @@ export class Accounts {
       );
     this.wallets = several('wallet', 120);
     this.jettonWallets = several('jetton-wallet', 180);
+    this.jettonMasters = several('jetton-master', 4);
     this.contracts = several('contract', 40);
     this.masterchain = [this.elector, ...several('contract', 3, -1)];
   }

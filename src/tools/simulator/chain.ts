@@ -2,6 +2,9 @@ import { type Account, Accounts } from './accounts.ts';
 import { BlockClock, blocksOf } from './blocks.ts';
 import { Histories } from './histories.ts';
 import { IdleAccounts, type IdleAccountsOptions } from './idle-accounts.ts';
+import type { JettonAct } from './jetton-act.ts';
+import type { JettonTrafficOptions } from './jetton-traffic.ts';
+import { Jettons } from './jettons.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 import {
   type BlockSet,
@@ -38,6 +41,8 @@ export interface ChainOptions {
   readonly listsUnderWay?: boolean;
   /** Accounts that do little. Default: none. */
   readonly idle?: IdleAccountsOptions;
+  /** Owners of jetton wallets. Default: none, but the jetton wallets in traces have owners, too. */
+  readonly jettons?: JettonTrafficOptions;
 }
 
 const DEFAULTS = {
@@ -78,7 +83,8 @@ export class Chain {
   readonly accounts: Accounts;
   readonly clock: BlockClock;
   readonly idle: IdleAccounts;
-  readonly #options: Required<ChainOptions>;
+  readonly jettons: Jettons;
+  readonly #options: Required<Omit<ChainOptions, 'jettons'>>;
   /** The block sets of the window, and future ones that already have transactions. */
   readonly #blockSets = new Map<number, BlockSet & { readonly transactions: Transaction[] }>();
   readonly #transactions = new Map<string, Transaction>();
@@ -101,7 +107,10 @@ export class Chain {
     this.#options = { ...DEFAULTS, ...options };
     this.accounts = new Accounts(this.#options.seed);
     this.clock = new BlockClock(this.#options);
-    this.idle = new IdleAccounts(this.#options.seed, this.clock, this.#options.idle);
+    const { seed, idle } = this.#options;
+    const { accounts, clock } = this;
+    this.idle = new IdleAccounts(seed, clock, idle);
+    this.jettons = new Jettons({ seed, clock, accounts, commits: this, traffic: options.jettons });
     this.#now = options.startAt;
     this.#floor = this.clock.firstSeqno;
     this.#begun = this.#floor - 1;
@@ -243,6 +252,12 @@ export class Chain {
     if (seqno > this.#begun) this.#commit(this.#deposited(account, seqno, n));
   }
 
+  /** An account gets a message about jettons in the masterchain block of this future instant (epoch ms). */
+  act(account: Account, act: JettonAct, at: number): void {
+    const seqno = this.clock.seqnoFrom(at);
+    if (seqno > this.#begun) this.#commit(this.jettons.plan(account, act, seqno));
+  }
+
   /** From this instant (epoch ms) a trace, by the hash of its first transaction, has other actions. */
   reclassify(traceId: string, at: number): void {
     this.#reclassified.set(traceId, at);
@@ -304,9 +319,13 @@ export class Chain {
       this.#plan(random.pick(this.accounts.wallets), externalHash, sentAt, random, random.chance(invalidatedShare));
     }
     for (const account of this.idle.activeIn(seqno)) this.#commit(this.#deposited(account, seqno, IDLE_N));
+    for (const transaction of this.jettons.begin(seqno)) this.#commit(transaction);
     const { transactions } = this.#blockSet(seqno);
     transactions.sort((a, b) => a.lt - b.lt);
-    for (const transaction of transactions) this.#histories.add(transaction);
+    for (const transaction of transactions) {
+      this.#histories.add(transaction);
+      for (const consequence of this.jettons.execute(transaction)) this.#commit(consequence);
+    }
     this.#begun = seqno;
     while (this.#floor <= seqno - historyBlocks - BLOCKS_BACK) this.#forget(this.#floor++);
   }
@@ -354,6 +373,7 @@ export class Chain {
     for (const transaction of this.#blockSets.get(seqno)?.transactions ?? []) {
       const { hash, messageHash = '' } = transaction;
       this.#histories.forget(transaction);
+      this.jettons.tables.forget(transaction);
       this.#transactions.delete(hash);
       this.#receivers.delete(messageHash);
       this.#reclassified.delete(hash);

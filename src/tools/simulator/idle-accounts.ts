@@ -51,7 +51,9 @@ export class IdleAccounts {
     const active = Array.from({ length: count }, () => random.chance(share));
     const newcomers = NEWCOMER_AFTER_BLOCKS.flatMap((blocks) => {
       const nth = (seqno - this.#clock.firstSeqno - blocks) / this.#newcomerEveryBlocks;
-      return Number.isInteger(nth) && nth >= 0 ? [this.#account(count + nth)] : [];
+      return Number.isFinite(this.#newcomerEveryBlocks) && Number.isInteger(nth) && nth >= 0
+        ? [this.#account(count + nth)]
+        : [];
     });
     return [...active.flatMap((isActive, n) => (isActive ? [this.#account(n)] : [])), ...newcomers];
   }

@@ -32,17 +32,22 @@ export interface IndexerOptions {
 /** The largest head of a request that the indexer reads. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** The parts of a database that can be behind by themselves: for requests by block, or by account and hash. */
-export type DatabasePart = 'blocks' | 'accounts';
+/** The parts of a database that can be behind by themselves: for requests by block, by account or hash, about jettons. */
+export type DatabasePart = 'blocks' | 'accounts' | 'jettons';
 
-const PART_OF: Partial<Record<IndexerOperation, DatabasePart>> = {
-  masterchainInfo: 'blocks',
-  blocks: 'blocks',
-  masterchainBlockShards: 'blocks',
-  transactionsByMasterchainBlock: 'blocks',
-  transactions: 'accounts',
-  addressInformation: 'accounts',
-  walletInformation: 'accounts',
+const PARTS: Partial<Record<IndexerOperation, readonly DatabasePart[]>> = {
+  masterchainInfo: ['blocks'],
+  blocks: ['blocks'],
+  masterchainBlockShards: ['blocks'],
+  transactionsByMasterchainBlock: ['blocks'],
+  transactions: ['accounts'],
+  addressInformation: ['accounts'],
+  walletInformation: ['accounts'],
+  accountStates: ['accounts'],
+  walletStates: ['accounts'],
+  'jetton/wallets': ['accounts', 'jettons'],
+  'jetton/transfers': ['accounts', 'jettons'],
+  'jetton/masters': ['accounts', 'jettons'],
 };
 
 /** One indexer with a database of its own. Blocks that it commits after a delay keep their original times. */
@@ -72,6 +77,7 @@ function replicaOf(chain: Chain, now: () => number): Replica {
   const parts = {
     blocks: { lagMs: 0, at: Number.NEGATIVE_INFINITY },
     accounts: { lagMs: 0, at: Number.NEGATIVE_INFINITY },
+    jettons: { lagMs: 0, at: Number.NEGATIVE_INFINITY },
   };
   /** Commits stay when the lag grows. */
   const reach = (one: typeof database) => {
@@ -86,9 +92,8 @@ function replicaOf(chain: Chain, now: () => number): Replica {
     },
     databaseAt(operation) {
       const { now: chainAt } = this.chain;
-      const part = PART_OF[operation];
-      const partAt = part === undefined ? chainAt : reach(parts[part]);
-      return Math.min(this.droppedAt, partAt, ...falls.map((fall) => fall.databaseAt(chainAt)));
+      const partsAt = (PARTS[operation] ?? []).map((part) => reach(parts[part]));
+      return Math.min(this.droppedAt, chainAt, ...partsAt, ...falls.map((fall) => fall.databaseAt(chainAt)));
     },
     get droppedAt() {
       chain.advanceTo(now() - lagMs);

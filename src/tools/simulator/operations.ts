@@ -1,7 +1,11 @@
 import type { SimulatedOperation } from './operation.ts';
+import { accountStates } from './operations/account-states.ts';
 import { addressInformation } from './operations/address-information.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
+import { jettonMasters } from './operations/jetton-masters.ts';
+import { jettonTransfers } from './operations/jetton-transfers.ts';
+import { jettonWallets } from './operations/jetton-wallets.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { masterchainInfo } from './operations/masterchain-info.ts';
 import { message } from './operations/message.ts';
@@ -11,6 +15,7 @@ import { transactions } from './operations/transactions.ts';
 import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
 import { walletInformation } from './operations/wallet-information.ts';
+import { walletStates } from './operations/wallet-states.ts';
 
 const ALL = [
   pendingTraces,
@@ -24,6 +29,11 @@ const ALL = [
   transactionsByMessage,
   addressInformation,
   walletInformation,
+  accountStates,
+  walletStates,
+  jettonWallets,
+  jettonTransfers,
+  jettonMasters,
   message,
 ] as const;
 

@@ -157,6 +157,20 @@ export class SimulatorQuestion {
     return this.#list(name, (text) => readAddress(text, this.dialect));
   }
 
+  /** The accounts of a filter. 1.2 ignores empty values: without others it is as if no value were given. */
+  addressFilter(name: string): readonly string[] {
+    const isEmpty = this.dialect === '1.2' && this.query.values(name).every((value) => value === '');
+    return isEmpty ? [] : this.addresses(name);
+  }
+
+  /** True within the bounds of the question, each of which is inclusive. Throws an {@link IndexerRefusal}, 422. */
+  isWithinBounds({ lt, now }: { readonly lt: number; readonly now: number }): boolean {
+    const within = (value: number, name: 'lt' | 'utime') =>
+      value >= (this.unsigned(`start_${name}`) ?? 0) &&
+      value <= (this.unsigned(`end_${name}`) ?? Number.POSITIVE_INFINITY);
+    return within(lt, 'lt') && within(now, 'utime');
+  }
+
   /** The range in a list for `limit` and `offset`: from included, to excluded. */
   page(): readonly [from: number, to: number] {
     const limit = this.integer('limit') ?? DEFAULT_LIMIT;

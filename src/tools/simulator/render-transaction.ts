@@ -1,6 +1,7 @@
 import type { Account } from './accounts.ts';
 import { type BlockId, blockOf } from './blocks.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
+import { type JettonMessage, messageOf, sourceOf as sourceOfAct } from './jetton-act.ts';
 import type { SimulatorQuestion } from './question.ts';
 import { digest } from './seeded-random.ts';
 import { type BlockSet, logicalTime, type SimulatedFinality, type Transaction } from './trace.ts';
@@ -9,38 +10,77 @@ import { type BlockSet, logicalTime, type SimulatedFinality, type Transaction } 
 const CELLS = 17;
 const ZEROS = 'A'.repeat(20);
 
-/** The message that caused a transaction, about 1.2 KB, the same at every rendering. */
-function renderMessage({ messageHash: hash, parent, account, lt, now }: Transaction): object | null {
-  if (hash === undefined) return null;
+/** A body that nobody reads. */
+function anyBody(hash: string): string {
   const cells = Array.from({ length: CELLS }, (_, n) => digest(hash, 'body', n).slice(0, 43));
-  const isExternal = parent === undefined;
+  return `te6cckEBAgEA${cells.join(ZEROS)}`;
+}
+
+/** The account that sent the message of a transaction; `undefined`: it came from outside. */
+function sourceOf({ parent, act }: Transaction): Account | undefined {
+  return act === undefined ? parent?.account : sourceOfAct(act);
+}
+
+/** The message that caused a transaction, about 1.2 KB, the same at every rendering. */
+function renderMessage(transaction: Transaction): object | null {
+  const { messageHash: hash, account, lt, now, act } = transaction;
+  if (hash === undefined) return null;
+  const source = sourceOf(transaction);
+  const isExternal = source === undefined;
+  const { opcode, body = anyBody(hash) } = act === undefined ? plainMessage(isExternal) : messageOf(act, hash);
   return {
     hash,
-    source: parent?.account.address ?? null,
+    source: source?.address ?? null,
     destination: account.address,
     value: isExternal ? null : '250000000',
     fwd_fee: isExternal ? null : '266669',
     created_lt: isExternal ? null : String(lt - 1),
     created_at: isExternal ? null : String(now),
-    opcode: isExternal ? '0x7369676e' : '0x00000000',
+    opcode,
     bounce: isExternal ? null : true,
-    message_content: { hash: digest(hash, 'content'), body: `te6cckEBAgEA${cells.join(ZEROS)}`, decoded: null },
+    message_content: body === null ? null : { hash: digest(hash, 'content'), body, decoded: null },
     ...(isExternal ? { hash_norm: hash } : {}),
   };
+}
+
+function plainMessage(isExternal: boolean): JettonMessage {
+  return { opcode: isExternal ? '0x7369676e' : '0x00000000' };
 }
 
 function traceIdOf({ hash, parent }: Transaction): string {
   return parent === undefined ? hash : traceIdOf(parent);
 }
 
+/** The hash of the code of each kind of account. That of a wallet is the real one of version 5. */
+export function codeHashOf(kind: Account['kind']): string {
+  return kind === 'wallet' ? 'IINLe3KxEhR+Gy+0V7hOdNGjDwT3N9T2KmaOlVLSty8=' : digest(kind, 'code');
+}
+
+/** The code of an account before or after a transaction, by the kind of account that has it; `null`: none. */
+export function codeOf({ account, effect }: Transaction, when: 'before' | 'after'): Account['kind'] | null {
+  return effect === undefined ? account.kind : effect.code[when];
+}
+
+/** The status of an account after a transaction. */
+export function statusAfter(transaction: Transaction): 'active' | 'nonexist' {
+  return codeOf(transaction, 'after') === null ? 'nonexist' : 'active';
+}
+
+/** The hash of the data of an account, while it has code. */
+export function dataHashOf(transaction: Transaction, when: 'before' | 'after'): string | null {
+  return codeOf(transaction, when) === null ? null : digest(transaction.hash, 'data', when);
+}
+
 function accountState(transaction: Transaction, when: 'before' | 'after'): object {
+  const code = codeOf(transaction, when);
+  const without = when === 'before' ? 'uninit' : 'nonexist';
   return {
     hash: digest(transaction.hash, when),
     balance: when === 'before' ? '4100100' : balanceAfter(transaction),
-    account_status: 'active',
+    account_status: code === null ? without : 'active',
     frozen_hash: null,
-    data_hash: digest(transaction.hash, 'data', when),
-    code_hash: digest(transaction.account.kind, 'code'),
+    data_hash: dataHashOf(transaction, when),
+    code_hash: code === null ? null : codeHashOf(code),
   };
 }
 
@@ -64,15 +104,20 @@ function previousOf(
   return { hash: digest(transaction.hash, 'previous'), lt: transaction.lt - 1_000_000 };
 }
 
-function description({ messageHash, parent, children }: Transaction): object {
+function description(transaction: Transaction): object {
+  const { messageHash, children, effect } = transaction;
   if (messageHash === undefined) return { type: 'tick_tock', aborted: false, destroyed: false, is_tock: false };
+  const isAborted = effect?.isAborted === true;
+  const computePhase = { skipped: false, gas_used: '5207', gas_limit: '200000', vm_steps: 107 };
   return {
     type: 'ord',
-    aborted: false,
-    destroyed: false,
-    credit_first: parent === undefined,
-    compute_ph: { skipped: false, success: true, gas_used: '5207', gas_limit: '200000', exit_code: 0, vm_steps: 107 },
-    action: { success: true, valid: true, no_funds: false, result_code: 0, msgs_created: children.length },
+    aborted: isAborted,
+    destroyed: effect?.row === null,
+    credit_first: sourceOf(transaction) === undefined,
+    compute_ph: { ...computePhase, success: !isAborted, exit_code: isAborted ? 706 : 0 },
+    action: isAborted
+      ? null
+      : { success: true, valid: true, no_funds: false, result_code: 0, msgs_created: children.length },
   };
 }
 
@@ -151,6 +196,7 @@ export function renderBlock(block: BlockId, blockSet: BlockSet): object {
 const INTERFACES: Readonly<Record<Account['kind'], readonly string[]>> = {
   wallet: ['wallet_v5r1'],
   'jetton-wallet': ['jetton_wallet'],
+  'jetton-master': ['jetton_master'],
   contract: ['dedust_pool'],
 };
 
@@ -158,10 +204,9 @@ const INTERFACES: Readonly<Record<Account['kind'], readonly string[]>> = {
 export function accountsIn(transactions: Iterable<Transaction>): readonly Account[] {
   const named = new Map<string, Account>();
   for (const transaction of transactions) {
-    const { parent, children } = transaction;
-    for (const { account } of [transaction, ...(parent === undefined ? [] : [parent]), ...children]) {
-      named.set(account.address, account);
-    }
+    const source = sourceOf(transaction);
+    for (const { account } of [transaction, ...transaction.children]) named.set(account.address, account);
+    if (source !== undefined) named.set(source.address, source);
   }
   return [...named.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
 }

@@ -1,5 +1,6 @@
 import type { Account, Accounts } from './accounts.ts';
 import type { BlockClock, BlockId } from './blocks.ts';
+import type { JettonAct, JettonEffect } from './jetton-act.ts';
 import { digest, type SeededRandom } from './seeded-random.ts';
 
 /** The finality of a transaction, in the indexer's own words, the least final first. */
@@ -17,6 +18,10 @@ export interface Transaction {
   /** `undefined` for the first of a trace, which an external message caused. */
   readonly parent: Transaction | undefined;
   readonly children: readonly Transaction[];
+  /** The message about jettons that caused it, if it is one. */
+  readonly act?: JettonAct;
+  /** Its consequences for jettons and for the code of its account, if any. Set when the chain reaches its block. */
+  effect?: JettonEffect;
   /**
    * The account's previous transaction. Set when the chain reaches its block: `undefined` before, and for the first
    * one.

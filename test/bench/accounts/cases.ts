@@ -5,6 +5,10 @@ export type Asked = 'transactions' | 'transactions, no address book' | 'addressI
 export interface Case {
   readonly name: string;
   readonly accounts: number;
+  /** Owners of jettons: one client polls the wallets of each, and another one its incoming transfers. */
+  readonly owners: number;
+  /** The rows of other accounts in a round, in addition to some 20 in traces. */
+  readonly otherRows: number;
   readonly asks: readonly Asked[];
   /** How often each client polls, ms. */
   readonly everyMs: number;
@@ -22,6 +26,8 @@ const DOCUMENTED = 'limit=1000&sort=asc&x_no_address_book=true';
 
 const USUAL: Omit<Case, 'name'> = {
   accounts: 600,
+  owners: 0,
+  otherRows: 0,
   asks: ['transactions'],
   everyMs: 3000,
   instances: 2,
@@ -32,6 +38,14 @@ const USUAL: Omit<Case, 'name'> = {
 };
 
 const UNNAMED: Case['asks'] = ['transactions, no address book', 'addressInformation'];
+
+const OF_OWNERS: Omit<Case, 'name'> = {
+  ...USUAL,
+  accounts: 0,
+  otherRows: 10,
+  instances: 1,
+  settings: { CACHE_OPERATIONS: 'all', PASSTHROUGH: 'on' },
+};
 
 /** Unless a case differs, 600 clients poll the transactions of one account each, every 3 s. */
 export const CASES: readonly Case[] = [
@@ -46,4 +60,6 @@ export const CASES: readonly Case[] = [
   { name: '600, and 20 scanners', ...USUAL, scanners: 20 },
   { name: '20 scanners of another form alone', ...USUAL, accounts: 0, scanners: 20, scannersAsk: 'limit=500' },
   { name: '600, and 20 scanners of another form', ...USUAL, scanners: 20, scannersAsk: 'limit=500' },
+  ...[100, 300, 1000].map((owners) => ({ name: `${owners} owners`, ...OF_OWNERS, owners })),
+  { name: '300 owners, and 20 scanners', ...OF_OWNERS, owners: 300, scanners: 20 },
 ];

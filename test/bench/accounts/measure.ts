@@ -4,8 +4,10 @@ import { type Indexer, startIndexer } from '../../../src/tools/simulator/indexer
 import { startRedis } from '../../support/redis-server.ts';
 import { Connections } from '../support/connections.ts';
 import { startToncache } from '../support/processes.ts';
+import { accountPolls } from './account-polls.ts';
 import type { Case } from './cases.ts';
-import { PolledAccount } from './polled-account.ts';
+import { ownerPolls } from './owner-polls.ts';
+import type { Poll } from './poll.ts';
 import { scan } from './scan.ts';
 
 const BLOCK_MS = 400;
@@ -28,6 +30,8 @@ export interface Measured {
   readonly heads: number;
   readonly blocks: number;
   readonly pages: number;
+  /** Requests for the owners of the accounts in blocks. */
+  readonly lookUps: number;
   readonly proven: number;
   /** Answers that lacked a commit which was more than a second old when the request was sent. */
   readonly lacking: number;
@@ -41,6 +45,7 @@ export async function measure(one: Case, seconds: number): Promise<Measured> {
   await using all = new AsyncDisposableStack();
   const redis = all.use(await startRedis());
   const idle = { count: one.accounts, everyMs: CHANGE_EVERY_MS };
+  const jettons = { owners: one.owners, everyMs: CHANGE_EVERY_MS, others: [one.otherRows] };
   const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
   const chain = new Chain({
     startAt,
@@ -48,6 +53,7 @@ export async function measure(one: Case, seconds: number): Promise<Measured> {
     messagesPerBlock: MESSAGES_PER_BLOCK,
     historyBlocks: 10_000,
     idle,
+    jettons,
   });
   chain.advanceTo(Date.now());
   const indexer = await startIndexer({ chain });
@@ -61,26 +67,31 @@ export async function measure(one: Case, seconds: number): Promise<Measured> {
   });
   const countedAt = Date.now() + WARM_UP_MS;
   const untilAt = countedAt + seconds * 1000;
-  const polled = chain.idle.all.map((account, place) => new PolledAccount(chain, account, one, place));
+  const polled = [...accountPolls(chain, one), ...ownerPolls(chain, indexer.dialect, one)];
   const clients = [
-    ...polled.map((account) => account.poll(connections, { countedAt, untilAt })),
+    ...polled.map((poll) => poll.run(connections, { countedAt, untilAt })),
     ...Array.from({ length: one.scanners }, (_, place) =>
       scan(connections[place % one.instances], one.scannersAsk, place, untilAt),
     ),
   ];
   await delay(countedAt - Date.now());
+  let lookUps = 0;
+  indexer.requests.on('request', ({ target }) => {
+    if (isLookUp(target)) lookUps++;
+  });
   const before = countsOf(indexer);
   await Promise.all(clients);
   const after = countsOf(indexer);
   const grown = (what: keyof typeof after) => after[what] - before[what];
-  const sum = (what: 'polls' | 'proven' | 'lacking' | 'refused') =>
+  const sum = (what: keyof Pick<Poll, 'polls' | 'proven' | 'lacking' | 'refused'>) =>
     polled.reduce((total, each) => total + each[what], 0);
   return {
     total: grown('total'),
-    aboutAccounts: grown('aboutAccounts'),
+    aboutAccounts: grown('aboutAccounts') - lookUps,
     heads: grown('heads'),
     blocks: grown('blocks'),
     pages: grown('pages'),
+    lookUps,
     polls: sum('polls'),
     proven: sum('proven'),
     lacking: sum('lacking'),
@@ -89,10 +100,23 @@ export async function measure(one: Case, seconds: number): Promise<Measured> {
   };
 }
 
+/** True for a request that no client here sends: the wallets of given addresses, or the states of accounts. */
+function isLookUp(target: string): boolean {
+  return target.startsWith('/api/v3/accountStates') || /^\/api\/v3\/jetton\/wallets\?(?!.*owner_address)/.test(target);
+}
+
+const ABOUT_ACCOUNTS = [
+  'transactions',
+  'addressInformation',
+  'accountStates',
+  'jetton/wallets',
+  'jetton/transfers',
+] as const;
+
 function countsOf({ requests }: Indexer) {
   return {
     total: requests.total,
-    aboutAccounts: requests.count('transactions') + requests.count('addressInformation'),
+    aboutAccounts: ABOUT_ACCOUNTS.reduce((sum, operation) => sum + requests.count(operation), 0),
     heads: requests.count('masterchainInfo'),
     blocks: requests.count('masterchainBlockShards') + requests.count('blocks'),
     pages: requests.count('transactionsByMasterchainBlock'),

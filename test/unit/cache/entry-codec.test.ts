@@ -55,6 +55,10 @@ const entries: fc.Arbitrary<Entry> = fc
     }),
     order: fc.option(fc.bigInt({ min: 0n, max: HIGHEST_ORDER }), { nil: undefined }),
     lacksStates: fc.boolean(),
+    states: fc.option(
+      fc.uint8Array({ maxLength: 3 }).map(({ length }) => Buffer.alloc(16 * length, 7)),
+      { nil: undefined },
+    ),
     meta: fc.record({
       status: fc.constantFrom(200, 404),
       contentType: headerText,
@@ -66,9 +70,12 @@ const entries: fc.Arbitrary<Entry> = fc
       retention: fc.option(fc.record({ afterUse: spanMs, sinceGiven: spanMs }), { nil: undefined }),
     }),
   })
-  .map(({ freshMs, order, lacksStates, completeness, ...entry }) => ({
+  .map(({ freshMs, order, lacksStates, states, completeness, ...entry }) => ({
     ...entry,
-    completeness: { ...(order !== undefined && { order }), ...completeness, ...(lacksStates && { lacksStates }) },
+    completeness:
+      states === undefined
+        ? { ...(order !== undefined && { order }), ...completeness, ...(lacksStates && { lacksStates }) }
+        : { ...completeness, states },
     freshUntil: entry.askedAt + freshMs,
   }));
 

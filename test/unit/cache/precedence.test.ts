@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
+import { type Entry, fingerprints, HIGHEST_RANK, statesOf } from '../../../src/cache/entry.ts';
 import { ACCEPTED_AFTER_MS, extended, HEAD_ACCEPTED_AFTER_MS, precedenceOver } from '../../../src/cache/precedence.ts';
 import { freshnessOf, keptUntil, usableUntil } from '../../../src/freshness.ts';
 import { anEntry } from '../../support/entry.ts';
@@ -285,5 +285,31 @@ describe('an answer with all account states', () => {
     const more = growing(['a', 'b'], { askedAt: NOW + 1 });
     const lacking = { ...more, completeness: { ...more.completeness, lacksStates: true as const } };
     expect(precedenceOver(row(HAS, NOW), lacking, NOW + 1)).toBe('replaces');
+  });
+});
+
+describe('a list of the newest states of accounts', () => {
+  const listOf = (states: Readonly<Record<string, bigint>>, askedAt: number) => {
+    const nothing = { rank: 1, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
+    return anEntry({ askedAt, completeness: { ...nothing, states: statesOf(Object.entries(states)) } });
+  };
+  const precedence = (kept: Readonly<Record<string, bigint>>, next: Readonly<Record<string, bigint>>, later = 1) =>
+    precedenceOver(listOf(kept, NOW), listOf(next, NOW + later), NOW + 1);
+
+  test('is regressed if it shows an account earlier, and none later', () => {
+    expect(precedence({ a: 5n, b: 5n }, { a: 4n, b: 5n })).toBe('regressed');
+    expect(precedence({ a: 5n }, { a: 4n, b: 9n })).toBe('regressed');
+    expect(precedence({ a: 5n, b: 5n }, { a: 4n, b: 6n })).toBe('replaces');
+  });
+
+  test('says nothing by an account that it lacks: the later request counts', () => {
+    expect(precedence({ a: 5n, b: 5n }, { a: 5n })).toBe('replaces');
+    expect(precedence({ a: 5n }, {})).toBe('replaces');
+    expect(precedence({ a: 5n }, { a: 5n, b: 5n }, -1)).toBe('older');
+  });
+
+  test('replaces another one if it shows an account later, although it was requested before', () => {
+    expect(precedence({ a: 5n }, { a: 6n }, -1)).toBe('replaces');
+    expect(precedence({ a: 2n ** 63n }, { a: 2n ** 64n - 1n }, -1)).toBe('replaces');
   });
 });

@@ -39,7 +39,7 @@ class FakeSource implements BlockSource {
 
   async head() {
     this.headsAt.push(now);
-    return this.isSilent ? undefined : { seqno: this.newestSeqno + this.namesAheadBy, askedAt: now };
+    return this.isSilent ? undefined : { seqno: this.newestSeqno + this.namesAheadBy, askedAt: now, indexer: '' };
   }
 
   async newest() {
@@ -71,7 +71,7 @@ class FakeSource implements BlockSource {
       seqno,
     }));
     const shown = rows.slice(0, pastCache ? undefined : rows.length - this.cut).slice(offset, offset + limit);
-    return { rows: shown, askedAt: now };
+    return { rows: shown, askedAt: now, indexer: '' };
   }
 }
 

@@ -10,7 +10,7 @@ beforeEach(() => {
   now = 0;
   polls = 0;
   isAlive = true;
-  follower = new FollowerSwitch({ now: () => now, takePolls: () => polls, isAlive: () => isAlive });
+  follower = new FollowerSwitch({ now: () => now, takePolls: () => polls, expectedCost: 8, isAlive: () => isAlive });
 });
 
 /**

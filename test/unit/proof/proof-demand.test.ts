@@ -7,9 +7,9 @@ const BOUND_MS = 60_000;
 function demandAt() {
   const clock = { now: 0 };
   const demand = new ProofDemand({ now: () => clock.now, liveMs: LIVE_MS, boundMs: BOUND_MS });
-  const poll = (at: number, etag = '"a"', key = 'key') => {
+  const poll = (at: number, etag = '"a"', key = 'key', ofOwner = false) => {
     clock.now = at;
-    demand.answered(key, etag);
+    demand.answered(key, etag, ofOwner);
   };
   return { demand, poll };
 }
@@ -47,4 +47,15 @@ test('distinguishes keys', () => {
   poll(0, '"a"', 'one');
   poll(3000, '"a"', 'other');
   expect(demand.take()).toBe(0);
+});
+
+test('counts the polls of answers about owners also on their own', () => {
+  const { demand, poll } = demandAt();
+  for (const at of [0, 3000, 6000]) {
+    poll(at);
+    poll(at, '"b"', 'owner', true);
+  }
+  expect(demand.takeOfOwners()).toBe(2);
+  expect(demand.takeOfOwners()).toBe(0);
+  expect(demand.take()).toBe(4);
 });

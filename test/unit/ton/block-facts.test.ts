@@ -53,6 +53,53 @@ test.each([
   expect(blockFactsOf({ transactions: [row(), row(changes)] }).rows).toBe(undefined);
 });
 
+test('reads the code of the account after the transaction', () => {
+  const { rows } = blockFactsOf({
+    transactions: [row({ account_state_after: { code_hash: 'Y29kZQ==' } }), row({ account_state_after: null }), row()],
+  });
+  expect(rows?.map(({ codeHash }) => codeHash)).toEqual(['Y29kZQ==', undefined, undefined]);
+});
+
+describe('the transfer of jettons that a row has received', () => {
+  const message = { opcode: '0x0f8a7ea5', source: ACCOUNT, message_content: { body: 'Ym9keQ==' } };
+  const transferIn = (changes: object) => blockFactsOf({ transactions: [row(changes)] }).rows?.[0]?.transfer;
+
+  test('has its sender in upper case and its body', () => {
+    expect(transferIn({ in_msg: message })).toEqual({ source: ACCOUNT.toUpperCase(), body: 'Ym9keQ==' });
+  });
+
+  test('is recognized by its operation code in any spelling', () => {
+    for (const opcode of ['0xf8a7ea5', '0x0F8A7EA5', '260734629', 0x0f8a7ea5])
+      expect(transferIn({ in_msg: { ...message, opcode } })).toBeDefined();
+  });
+
+  test('keeps a missing body', () => {
+    for (const content of [null, undefined, { body: null }, {}])
+      expect(transferIn({ in_msg: { ...message, message_content: content } })?.body ?? null).toBe(null);
+  });
+
+  test('has no sender if it came from outside', () => {
+    expect(transferIn({ in_msg: { ...message, source: null } })?.source).toBe(undefined);
+  });
+
+  test('counts unless the row shows that it was aborted', () => {
+    expect(transferIn({ in_msg: message, description: { aborted: true } })).toBe(undefined);
+    for (const description of [{ aborted: false }, {}, null])
+      expect(transferIn({ in_msg: message, description })).toBeDefined();
+  });
+
+  test.each([
+    null,
+    undefined,
+    {},
+    { ...message, opcode: '0x178d4519' },
+    { ...message, opcode: null },
+    { ...message, opcode: 'transfer' },
+  ])('is not %j', (in_msg) => {
+    expect(transferIn({ in_msg })).toBe(undefined);
+  });
+});
+
 test('returns no facts for a body without lists', () => {
   expect(blockFactsOf({ error: 'not found' })).toEqual({ transactions: undefined, rows: undefined, blocks: [] });
 });

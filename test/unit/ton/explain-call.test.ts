@@ -45,6 +45,7 @@ describe('header lines', () => {
 describe('a pasted request', () => {
   test.each([
     ['jetton/wallets', '/api/v3/jetton/wallets'],
+    ['some_name/v2', '/api/v3/some_name/v2'],
     ['/api/v3/jetton/wallets/', '/api/v3/jetton/wallets/'],
     [' https://host.example/base/api/v3/jetton/wallets', '/api/v3/jetton/wallets'],
     ['/api/streaming/v2/ws', '/api/streaming/v2/ws'],

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { FURTHER } from '../../../src/ton/operation-names.ts';
+import type { OperationName } from '../../../src/ton/operation-names.ts';
 import type { AccountId } from '../../../src/tools/simulator/spellings.ts';
 
 /** The meaning of a request for a further operation, in one of its cached forms. */
@@ -40,17 +40,53 @@ export type FurtherMeaning =
     } & FirstPage)
   | { readonly operation: 'addressInformation' | 'walletInformation'; readonly account: AccountId }
   | ({
+      readonly operation: 'accountStates' | 'walletStates';
+      readonly account: AccountId;
+      readonly includeBoc: boolean;
+    } & Names)
+  | ({
+      readonly operation: 'jetton/wallets' | 'jetton/masters';
+      readonly account: AccountId;
+      readonly limit: number | undefined;
+    } & Names)
+  | ({
+      readonly operation: 'jetton/wallets';
+      readonly owner: AccountId;
+      readonly jetton: AccountId | undefined;
+      readonly omitsZero: boolean;
+    } & FirstPage &
+      Names)
+  | ({
+      readonly operation: 'jetton/transfers';
+      readonly owner: AccountId;
+      readonly direction: 'in' | 'out' | undefined;
+    } & Transfers)
+  | ({ readonly operation: 'jetton/transfers'; readonly wallet: AccountId } & Transfers)
+  | ({
       readonly operation: 'transactionsByMessage';
       readonly hash: Buffer;
       readonly direction: 'in' | 'out' | undefined;
       readonly noAddressBook: boolean;
     } & FirstPage);
 
-type FurtherName = (typeof FURTHER)[number];
+type FurtherName = Exclude<OperationName, 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards'>;
 
 export interface FirstPage {
   readonly limit: number | undefined;
   readonly sort: 'asc' | 'desc' | undefined;
+}
+
+export interface Names {
+  readonly noAddressBook: boolean;
+  readonly noMetadata: boolean;
+}
+
+export interface Transfers extends Names {
+  readonly startLt: bigint | undefined;
+  readonly startUtime: number | undefined;
+  readonly limit: number | undefined;
+  /** Only the newest first. */
+  readonly sort: 'desc' | undefined;
 }
 
 interface Page extends FirstPage {
@@ -72,6 +108,17 @@ export const CACHED_NAMES: Readonly<Record<FurtherName, readonly string[]>> = {
   transactions: [...['hash', 'account', 'start_lt', 'start_utime', 'limit', 'offset', 'sort', 'x_no_address_book']],
   addressInformation: ['address'],
   walletInformation: ['address'],
+  accountStates: ['address', 'include_boc', 'x_no_address_book', 'x_no_metadata'],
+  walletStates: ['address', 'include_boc', 'x_no_address_book', 'x_no_metadata'],
+  'jetton/wallets': [
+    ...['address', 'owner_address', 'jetton_address', 'exclude_zero_balance', 'limit', 'offset', 'sort'],
+    ...['x_no_address_book', 'x_no_metadata'],
+  ],
+  'jetton/masters': ['address', 'limit', 'offset', 'x_no_address_book', 'x_no_metadata'],
+  'jetton/transfers': [
+    ...['owner_address', 'jetton_wallet', 'direction', 'start_lt', 'start_utime', 'limit', 'offset', 'sort'],
+    ...['x_no_address_book', 'x_no_metadata'],
+  ],
   transactionsByMessage: ['msg_hash', 'direction', 'limit', 'offset', 'sort', 'x_no_address_book'],
 };
 
@@ -86,6 +133,13 @@ const firstPage = {
   limit: fc.constantFrom(undefined, 1, 10, 100, 1000),
   sort: fc.constantFrom('asc' as const, 'desc' as const, undefined),
 };
+const names = { noAddressBook, noMetadata: fc.boolean() };
+const starts = {
+  startLt: fc.constantFrom(undefined, 0n, 1n, 2n ** 64n - 1n),
+  startUtime: fc.constantFrom(undefined, 0, 1, 2_147_483_647),
+};
+const direction = fc.constantFrom('in' as const, 'out' as const, undefined);
+const transfers = { ...starts, ...names, limit: firstPage.limit, sort: fc.constantFrom('desc' as const, undefined) };
 const page = { ...firstPage, offset: fc.constantFrom(undefined, 0, 1, 10) };
 
 function record<T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
@@ -139,19 +193,36 @@ const FORMS_OF: {
     record({
       ...operation('transactions'),
       account,
-      startLt: fc.constantFrom(undefined, 0n, 1n, 2n ** 64n - 1n),
-      startUtime: fc.constantFrom(undefined, 0, 1, 2_147_483_647),
+      ...starts,
       noAddressBook,
       ...firstPage,
     }),
   ],
   addressInformation: [record({ ...operation('addressInformation'), account })],
   walletInformation: [record({ ...operation('walletInformation'), account })],
+  accountStates: [record({ ...operation('accountStates'), account, includeBoc: fc.boolean(), ...names })],
+  walletStates: [record({ ...operation('walletStates'), account, includeBoc: fc.boolean(), ...names })],
+  'jetton/masters': [record({ ...operation('jetton/masters'), account, limit: firstPage.limit, ...names })],
+  'jetton/wallets': [
+    record({ ...operation('jetton/wallets'), account, limit: firstPage.limit, ...names }),
+    record({
+      ...operation('jetton/wallets'),
+      owner: account,
+      jetton: fc.option(account, { nil: undefined }),
+      omitsZero: fc.boolean(),
+      ...firstPage,
+      ...names,
+    }),
+  ],
+  'jetton/transfers': [
+    record({ ...operation('jetton/transfers'), owner: account, direction, ...transfers }),
+    record({ ...operation('jetton/transfers'), wallet: account, ...transfers }),
+  ],
   transactionsByMessage: [
     record({
       ...operation('transactionsByMessage'),
       hash,
-      direction: fc.constantFrom('in' as const, 'out' as const, undefined),
+      direction,
       noAddressBook,
       ...firstPage,
     }),

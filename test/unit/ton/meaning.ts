@@ -77,7 +77,14 @@ export function namesOf(meaning: Meaning): Set<string> {
       return new Set(['hash' in meaning ? `hash ${meaning.hash.toString('hex')}` : nameOf(meaning.account)]);
     case 'addressInformation':
     case 'walletInformation':
+    case 'accountStates':
+    case 'walletStates':
+    case 'jetton/masters':
       return new Set([nameOf(meaning.account)]);
+    case 'jetton/wallets':
+      return new Set([nameOf('account' in meaning ? meaning.account : meaning.owner)]);
+    case 'jetton/transfers':
+      return new Set([nameOf('wallet' in meaning ? meaning.wallet : meaning.owner)]);
     case 'pendingTraces':
       return new Set([
         ...meaning.extMsgHashes.map((hash) => `hash ${hash.toString('hex')}`),

@@ -37,7 +37,9 @@ function seqnoBody(seqno: number | string): object {
 describe('a purge', () => {
   test.each(OPERATION_NAMES)('can select requests for %s, unless the operation has no parameters', (name) => {
     const tags = EXAMPLES[name].queries.flatMap((query) => callOf(name, query).tags);
-    expect(tags.length > 0).toBe(operationNamed(name).queryNames.size > 0);
+    expect(tags.length > 0, `${name} has no tags, so a purge cannot name its answers`).toBe(
+      operationNamed(name).queryNames.size > 0,
+    );
   });
 
   test('covers exactly the calls with its value, in any spelling of both', () => {
@@ -48,7 +50,7 @@ describe('a purge', () => {
         const named = namesOf(meaning);
         for (const { name, bodies } of everything) {
           const { tag } = parsePurge(gen(fc.constantFrom<object[]>, ...bodies));
-          expect([name, covered.includes(tag)]).toEqual([name, named.has(name)]);
+          expect(covered.includes(tag), `${meaning.operation} has the tag of ${name}`).toBe(named.has(name));
         }
       }),
       RUNS,

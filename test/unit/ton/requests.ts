@@ -65,6 +65,12 @@ export const EXAMPLES: Readonly<
   // `account-page.test.ts`.
   addressInformation: { queries: [`address=${ACCOUNT}`], lists: [] },
   walletInformation: { queries: [`address=${ACCOUNT}`], lists: [] },
+  // These answers are lists of the newest states of accounts: an empty one is an answer like any other.
+  accountStates: { queries: [`address=${ACCOUNT}`, `address=${ACCOUNT}&include_boc=false`], lists: [] },
+  walletStates: { queries: [`address=${ACCOUNT}`], lists: [] },
+  'jetton/masters': { queries: [`address=${ACCOUNT}`], lists: [] },
+  'jetton/wallets': { queries: [`address=${ACCOUNT}`, `owner_address=${ACCOUNT}`], lists: [] },
+  'jetton/transfers': { queries: [`owner_address=${ACCOUNT}`, `jetton_wallet=${ACCOUNT}`], lists: [] },
   // The answer has no list.
   masterchainInfo: { queries: [''], lists: [] },
 };

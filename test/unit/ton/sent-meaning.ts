@@ -1,6 +1,8 @@
 import type { FirstPage } from './further-meanings.ts';
 import type { Meaning } from './meaning.ts';
 
+const NOBODY = { workchain: Number.NaN, hash: Buffer.alloc(0) };
+
 /**
  * The meaning that the indexer reads from a canonical request: its query is decoded as a form. Header names are in
  * lower case.
@@ -19,6 +21,7 @@ export function sentMeaning(target: string, headers: Readonly<Record<string, unk
   const actions = typeof version === 'string' ? [version] : query.getAll('supported_action_types');
   const noAddressBook = headers['x-no-address-book'] === 'true';
   const noMetadata = headers['x-no-metadata'] === 'true';
+  const names = { noAddressBook, noMetadata };
   const sort = (query.get('sort') as 'asc' | 'desc' | null) ?? undefined;
   const firstPage: FirstPage = { limit: number('limit'), sort };
   const page = { ...firstPage, offset: number('offset') };
@@ -61,7 +64,29 @@ export function sentMeaning(target: string, headers: Readonly<Record<string, unk
     }
     case 'addressInformation':
     case 'walletInformation':
-      return { operation, account: accountIn('address') ?? { workchain: Number.NaN, hash: Buffer.alloc(0) } };
+      return { operation, account: accountIn('address') ?? NOBODY };
+    case 'accountStates':
+    case 'walletStates': {
+      const includeBoc = query.get('include_boc') !== 'false';
+      return { operation, account: accountIn('address') ?? NOBODY, includeBoc, ...names };
+    }
+    case 'jetton/masters':
+      return { operation, account: accountIn('address') ?? NOBODY, limit: number('limit'), ...names };
+    case 'jetton/wallets': {
+      const account = accountIn('address');
+      if (account !== undefined) return { operation, account, limit: number('limit'), ...names };
+      const [owner, jetton] = [accountIn('owner_address') ?? NOBODY, accountIn('jetton_address')];
+      const omitsZero = query.get('exclude_zero_balance') === 'true';
+      return { operation, owner, jetton, omitsZero, ...firstPage, ...names };
+    }
+    case 'jetton/transfers': {
+      const startLt = query.has('start_lt') ? BigInt(query.get('start_lt') ?? '') : undefined;
+      const desc = sort === 'desc' ? sort : undefined;
+      const common = { startLt, startUtime: number('start_utime'), limit: number('limit'), sort: desc, ...names };
+      const [owner, wallet] = [accountIn('owner_address'), accountIn('jetton_wallet')];
+      if (owner !== undefined) return { operation, owner, direction, ...common };
+      return { operation, wallet: wallet ?? NOBODY, ...common };
+    }
     case 'transactionsByMessage':
       return { operation, hash: bytes('msg_hash'), direction, noAddressBook, ...firstPage };
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { FURTHER } from '../../../src/ton/operation-names.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { type AccountId, addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
-import type { FurtherMeaning } from './further-meanings.ts';
+import type { FurtherMeaning, Names, Transfers } from './further-meanings.ts';
 import type { Meaning } from './meaning.ts';
 
 /** A request in the spelling of a client. */
@@ -46,6 +46,8 @@ export function spell(meaning: Meaning, gen: fc.GeneratorValue): Spelled {
   return new Speller(gen).spell(meaning);
 }
 
+type Starts = Pick<Transfers, 'startLt' | 'startUtime'>;
+
 class Speller {
   readonly #gen: fc.GeneratorValue;
   readonly #pieces: string[] = [];
@@ -81,7 +83,7 @@ class Speller {
         this.#further(meaning);
     }
     const isFurther = FURTHER.some((name) => name === meaning.operation);
-    const isState = 'account' in meaning && meaning.operation !== 'transactions';
+    const isState = meaning.operation === 'addressInformation' || meaning.operation === 'walletInformation';
     const noise = isFurther ? [...NOISE_OF_FURTHER, ...(isState ? NOISE_OF_STATES : [])] : NOISE;
     for (const piece of this.#gen(fc.subarray, noise)) this.#insert(piece);
     return {
@@ -114,6 +116,30 @@ class Speller {
       case 'walletInformation':
         this.#once('address', this.#account(meaning.account));
         return;
+      case 'accountStates':
+      case 'walletStates':
+        this.#once('address', this.#account(meaning.account));
+        if (!meaning.includeBoc || this.#gen(fc.boolean))
+          this.#once('include_boc', this.#pick(meaning.includeBoc ? DECODED_YES : DECODED_NO));
+        this.#names(meaning);
+        return;
+      case 'jetton/masters':
+      case 'jetton/wallets':
+        if ('account' in meaning) this.#once('address', this.#account(meaning.account));
+        else this.#wallets(meaning);
+        this.#names(meaning);
+        this.#number('limit', meaning.limit, 1);
+        if (this.#gen(fc.boolean)) this.#once('offset', this.#pick(['0', '', '00']));
+        return;
+      case 'jetton/transfers':
+        if ('wallet' in meaning) this.#once('jetton_wallet', this.#account(meaning.wallet));
+        else {
+          this.#once('owner_address', this.#account(meaning.owner));
+          if (meaning.direction !== undefined) this.#once('direction', meaning.direction);
+        }
+        this.#starts(meaning);
+        this.#flag('x_no_metadata', meaning.noMetadata);
+        break;
       case 'transactionsByMessage':
         this.#once('msg_hash', this.#hash(meaning.hash));
         if (meaning.direction !== undefined) this.#once('direction', meaning.direction);
@@ -125,16 +151,25 @@ class Speller {
     if ('noAddressBook' in meaning) this.#flag('x_no_address_book', meaning.noAddressBook);
   }
 
-  #accountPage({
-    account,
-    startLt,
-    startUtime,
-  }: FurtherMeaning & {
-    readonly account: AccountId;
-    readonly startLt: bigint | undefined;
-    readonly startUtime: number | undefined;
-  }): void {
-    this.#once('account', this.#account(account));
+  #names({ noAddressBook, noMetadata }: Names): void {
+    this.#flag('x_no_address_book', noAddressBook);
+    this.#flag('x_no_metadata', noMetadata);
+  }
+
+  #wallets({ owner, jetton, omitsZero, sort }: Extract<FurtherMeaning, { readonly omitsZero: boolean }>): void {
+    this.#once('owner_address', this.#account(owner));
+    if (jetton !== undefined) this.#once('jetton_address', this.#account(jetton));
+    if (omitsZero || this.#gen(fc.boolean))
+      this.#once('exclude_zero_balance', this.#pick(omitsZero ? DECODED_YES : DECODED_NO));
+    if (sort !== undefined) this.#once('sort', this.#pick(SORTS[sort]));
+  }
+
+  #accountPage(meaning: FurtherMeaning & { readonly account: AccountId } & Starts): void {
+    this.#once('account', this.#account(meaning.account));
+    this.#starts(meaning);
+  }
+
+  #starts({ startLt, startUtime }: Starts): void {
     if (startLt !== undefined)
       this.#once('start_lt', this.#pick([`${startLt}`, `00${startLt}`, ...(startLt === 0n ? [''] : [])]));
     if (startUtime !== undefined) this.#once('start_utime', this.#pick(digitsOf(startUtime)));

@@ -4,6 +4,8 @@ const NAMED = {
   mc_seqno: 'seqno',
   account: 'account',
   address: 'account',
+  owner_address: 'account',
+  jetton_wallet: 'account',
   hash: 'hash',
   ext_msg_hash: 'hash',
   msg_hash: 'hash',

@@ -6,7 +6,7 @@ import type { Transaction } from '../trace.ts';
 
 /** Transactions by their hashes, of accounts, of a masterchain block, or the newest; within the given bounds. */
 function answer(question: SimulatorQuestion): object {
-  const rows = found(question).filter((row) => isWithinBounds(row, question));
+  const rows = found(question).filter((row) => question.isWithinBounds(row));
   return renderTransactions(question.sortedPage(question.selectAll(rows)), question);
 }
 
@@ -24,14 +24,6 @@ function found(question: SimulatorQuestion): readonly Transaction[] {
   const blockSet = chain.block(seqno ?? chain.clock.seqnoBy(databaseAt), databaseAt);
   if (blockSet === undefined) throw new IndexerRefusal(404, `masterchain block ${seqno} not found`);
   return blockSet.transactions.toReversed();
-}
-
-/** Each bound is inclusive. */
-function isWithinBounds({ lt, now }: Transaction, question: SimulatorQuestion): boolean {
-  const within = (value: number, name: 'lt' | 'utime') =>
-    value >= (question.unsigned(`start_${name}`) ?? 0) &&
-    value <= (question.unsigned(`end_${name}`) ?? Number.POSITIVE_INFINITY);
-  return within(lt, 'lt') && within(now, 'utime');
 }
 
 /** The commits of the named transactions, and of all those of the accounts. */

@@ -1,4 +1,4 @@
-import { changesOfState, latestOf, renderState } from '../account-state.ts';
+import { changesOfState, latestOf, renderState, walletOf } from '../account-state.ts';
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal } from '../query.ts';
 import type { SimulatorQuestion } from '../question.ts';
@@ -8,12 +8,7 @@ function answer(question: SimulatorQuestion): object {
   const latest = latestOf(question);
   if (latest === undefined) return renderState(latest);
   if (latest.account.kind !== 'wallet') throw new IndexerRefusal(409, 'not a wallet');
-  return {
-    ...renderState(latest),
-    wallet_type: 'wallet v5 r1',
-    seqno: latest.seqno % 100_000,
-    wallet_id: 2_147_483_409,
-  };
+  return { ...renderState(latest), ...walletOf(latest) };
 }
 
 export const walletInformation = {

@@ -256,5 +256,7 @@ describe('a newcomer', () => {
   it('does not exist without `newcomerEveryMs`', () => {
     const without = new Chain({ startAt: START, idle: { count: 1, everyMs: 1000 } });
     expect(without.idle.newcomerBy(without.headSeqno)).toBeUndefined();
+    const quiet = new Chain({ startAt: START, idle: { count: 1, everyMs: Number.POSITIVE_INFINITY } });
+    expect(quiet.idle.activeIn(quiet.headSeqno)).toEqual([]);
   });
 });

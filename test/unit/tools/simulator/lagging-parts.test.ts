@@ -55,3 +55,28 @@ describe.each<DatabasePart>(['blocks', 'accounts'])('a replica whose %s lag', (p
     replica.lagPart(part, 0);
   });
 });
+
+describe('a replica whose jettons lag', () => {
+  it('is behind in jettons alone', async () => {
+    const [replica] = indexer.replicas;
+    const { chain } = replica;
+    const [owner, master] = [chain.accounts.wallets[0], chain.jettons.masters[0]];
+    if (owner === undefined || master === undefined) throw new Error('there are no accounts');
+    const wallet = chain.jettons.walletOf(owner, master);
+    replica.lagPart('jettons', LAG_MS);
+    // Its database has reached this instant.
+    await asked(`jetton/wallets?address=${wallet.address}`);
+    const seqno = chain.headSeqno + Math.ceil(LAG_MS / BLOCK_MS) + 1;
+    chain.act(wallet, { kind: 'become', owner, master }, chain.clock.committedAt(seqno));
+    now = chain.clock.committedAt(seqno);
+    const shown = async () => ({
+      wallets: (await asked(`jetton/wallets?owner_address=${owner.address}`)).text.includes(wallet.address),
+      state: (await asked(`accountStates?address=${wallet.address}`)).text.includes('"status":"active"'),
+      block: (await asked(`transactionsByMasterchainBlock?seqno=${seqno}`)).text.includes(wallet.address),
+    });
+    expect(await shown()).toEqual({ wallets: false, state: true, block: true });
+    now += LAG_MS;
+    expect(await shown()).toEqual({ wallets: true, state: true, block: true });
+    replica.lagPart('jettons', 0);
+  });
+});

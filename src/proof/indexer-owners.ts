@@ -1,0 +1,88 @@
+import { plainBodyOf } from '../cache/gzip.ts';
+import { ProxyError } from '../errors.ts';
+import { isObject, type JsonObject } from '../json-object.ts';
+import type { Pairs } from '../ton/canonical-request.ts';
+import { readLt } from '../ton/lt.ts';
+import { accountStates } from '../ton/operations/account-states.ts';
+import { jettonWallets } from '../ton/operations/jetton-wallets.ts';
+import type { Operation } from '../ton/operations.ts';
+import { type WalletRow, walletRowsIn } from '../ton/owned-wallets.ts';
+import { parseAnswer } from '../ton/parse-answer.ts';
+import { type AskPastCacheDependencies, askPastCache } from './ask-past-cache.ts';
+import type { LookedUp, OwnerSource } from './owner-look-ups.ts';
+
+/** The operations by which owners are looked up. */
+export const LOOKED_UP = [jettonWallets, accountStates];
+
+/** A look-up reads no names: this is one short query of the database. */
+const WITHOUT_NAMES: Pairs = [
+  ['X-No-Address-Book', 'true'],
+  ['X-No-Metadata', 'true'],
+];
+
+/** Looks up owners at the indexer, past the cache and its flights. The answers are not kept. */
+export class IndexerOwners implements OwnerSource {
+  readonly #dependencies: AskPastCacheDependencies;
+
+  constructor(dependencies: AskPastCacheDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async wallets(accounts: readonly string[]): Promise<LookedUp | undefined> {
+    const found = await this.#ask(jettonWallets, [...addressesOf(accounts), ['limit', '1000']], WITHOUT_NAMES);
+    const rows = found && walletRowsIn(found.body['jetton_wallets']);
+    return rows && { rows, lts: new Map(rows.map(({ address, lt }) => [address, lt])), indexer: found.indexer };
+  }
+
+  /** The owners stand in the metadata, which the indexer reads after the states. */
+  async states(accounts: readonly string[]): Promise<LookedUp | undefined> {
+    const query: Pairs = [...addressesOf(accounts), ['include_boc', 'false']];
+    const found = await this.#ask(accountStates, query, [['X-No-Address-Book', 'true']]);
+    const lts = found && stateLtsIn(found.body);
+    return lts && { rows: walletsInMetadata(found.body, lts), lts, indexer: found.indexer };
+  }
+
+  async #ask(
+    operation: Operation,
+    query: Pairs,
+    headers: Pairs,
+  ): Promise<{ readonly body: JsonObject; readonly indexer: string } | undefined> {
+    const entry = await askPastCache(this.#dependencies, { operation, request: { query, headers }, tags: [] });
+    if (entry === undefined || entry instanceof ProxyError) return undefined;
+    const body = parseAnswer(await plainBodyOf(entry.content));
+    return isObject(body) ? { body, indexer: entry.meta.indexer } : undefined;
+  }
+}
+
+function addressesOf(accounts: readonly string[]): Pairs {
+  return accounts.map((account) => ['address', account] as const);
+}
+
+function stateLtsIn({ accounts }: JsonObject): Map<string, bigint> | undefined {
+  if (!Array.isArray(accounts)) return undefined;
+  const states = accounts.map((row: unknown) => {
+    const lt = isObject(row) ? readLt(row['last_transaction_lt']) : undefined;
+    return isObject(row) && typeof row['address'] === 'string' && lt !== undefined
+      ? ([row['address'].toUpperCase(), lt] as const)
+      : undefined;
+  });
+  return states.every((state) => state !== undefined) ? new Map(states) : undefined;
+}
+
+/**
+ * The jetton wallets among accounts, by their metadata. It does not show their newest transactions, so those of the
+ * states count.
+ */
+function walletsInMetadata({ metadata }: JsonObject, lts: ReadonlyMap<string, bigint>): readonly WalletRow[] {
+  if (!isObject(metadata)) return [];
+  return Object.entries(metadata).flatMap(([account, about]) => {
+    const address = account.toUpperCase();
+    const infos = isObject(about) && Array.isArray(about['token_info']) ? about['token_info'] : [];
+    const info = infos.find((each: unknown) => isObject(each) && each['type'] === 'jetton_wallets');
+    const extra = isObject(info) && isObject(info['extra']) ? info['extra'] : {};
+    const { owner, jetton } = extra;
+    const lt = lts.get(address);
+    if (lt === undefined || typeof owner !== 'string' || typeof jetton !== 'string') return [];
+    return [{ address, owner: owner.toUpperCase(), jetton: jetton.toUpperCase(), lt, isZero: false }];
+  });
+}

@@ -1,0 +1,3 @@
+import { accountRows } from './account-rows.ts';
+
+export const jettonTransfers = accountRows('jetton/transfers', 'jetton_transfers', 'owner_address');
