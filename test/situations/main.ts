@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { textTable } from '../../src/operate/text-table.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { COMMAND_OF_DEV, ProxyProcess } from '../support/proxy-process.ts';
@@ -51,7 +52,8 @@ process.exit();
 /** Drives a situation with one version: the first line and its delay, failed requests, the first alert and its delay. */
 async function drive(name: string, checkout: string): Promise<string[]> {
   const situation: Situation = SITUATIONS[name] ?? { cause: () => {} };
-  const { cause, around, also, indexers: count = 1, instances = 1, settings = {}, withinSeconds = 30 } = situation;
+  const { cause, around, also, indexers: count = 1, instances = 1, settings = {} } = situation;
+  const { historyMs = 24_000, withinSeconds = 30 } = situation;
   await using stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), 'toncache-situations-')));
   const file = join(folder, 'config.json');
@@ -72,7 +74,9 @@ async function drive(name: string, checkout: string): Promise<string[]> {
     aheadMs: 0,
     crawler: undefined,
   };
-  const indexers = await Promise.all(Array.from({ length: count }, () => startIndexer({ now })));
+  const indexers = await Promise.all(
+    Array.from({ length: count }, () => startIndexer({ now, chain: new Chain({ startAt: now() - historyMs }) })),
+  );
   stack.defer(() => Promise.all(indexers.map((indexer) => indexer.close().catch(() => {}))).then(() => {}));
   scene.indexers = indexers;
   const usual = { UPSTREAM_URL: indexers.map(({ url }) => url).join(), REDIS_URL: redis.url, CONFIG_FILE: file };

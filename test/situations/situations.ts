@@ -39,6 +39,8 @@ export interface Situation {
   readonly cause: (scene: Scene) => unknown;
   /** What the first line cannot show, in words. */
   readonly also?: (scene: Scene) => string;
+  /** The chain begins this long before; default 24 s. */
+  readonly historyMs?: number;
   /** The number of instances; default 1. */
   readonly instances?: number;
   /** The number of indexers; default 1. */
@@ -170,6 +172,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   'the indexer is slow': { cause: only((indexer) => Object.assign(indexer.faults, { latencyMs: 3000 })) },
   'restored, older': {
     cause: only(({ replicas: [replica] }) => replica.fallBack(new Restore(Date.now(), 500_000, 1.01))),
+    historyMs: 600_000,
     withinSeconds: 60,
   },
   'the chain stands still': {
