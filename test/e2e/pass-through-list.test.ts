@@ -73,7 +73,12 @@ describe('with a list in PASSTHROUGH, an operation in use', () => {
       expect((await world.ask(each)).cache).toMatchObject({ fwd: 'bypass' });
       expect(arrivedAt(world).at(-1)).toMatchObject({ target: each });
     }
-    expect(await world.ask('/api/v3/account?address=x&use_v2=true')).toMatchObject({ status: 501 });
+    expect(await world.ask('/api/v3/account?address=x&use_v2=true')).toMatchObject({
+      status: 501,
+      text: expect.stringMatching(/accepted: false; PASSTHROUGH=on .* a list of paths that names this one/),
+    });
+    const { text } = await world.ask('/api/v3/events');
+    expect(text.match(/\btraces\b/g)).toEqual(['traces']);
     const explained = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
     expect(JSON.parse(explained.text)).toMatchObject({ target, notCached: 'passed through' });
   });
@@ -81,7 +86,13 @@ describe('with a list in PASSTHROUGH, an operation in use', () => {
   it('gets 501 in forms that are not cached if the list does not name it', async () => {
     await start('message', { CACHE_OPERATIONS: 'all,passthrough' });
     for (const target of UNCACHED) {
-      expect(await world.ask(target)).toMatchObject({ status: 501, cache: { detail: 'not-cacheable' } });
+      expect(await world.ask(target)).toMatchObject({
+        status: 501,
+        cache: { detail: 'not-cacheable' },
+        text: expect.stringMatching(
+          /only with these parameters: .*; PASSTHROUGH=on .* a list of paths that names this one/,
+        ),
+      });
     }
     expect(await world.ask('/api/v3/tr%61ces?account=x')).toMatchObject({ status: 501 });
     expect(await world.ask('/api/v3/traces', { method: 'POST', body: '{}' })).toMatchObject({ status: 405 });
