@@ -21,8 +21,15 @@ export interface Habitat {
 
 type Habit = (habitat: Habitat) => Promise<void>;
 
+interface Kind {
+  readonly habit: Habit;
+  readonly count: number;
+  /** True if it looks at nothing but its account or owner. */
+  readonly polls?: true;
+}
+
 /** The kinds of clients and how many there are of each. A client sends its next request when it has its answer. */
-export const CROWD: readonly { readonly habit: Habit; readonly count: number }[] = [
+export const CROWD: readonly Kind[] = [
   { habit: waitForMessages, count: 6 },
   { habit: watchAccount, count: 6 },
   { habit: explore, count: 8 },
@@ -30,11 +37,11 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: follow, count: 4 },
   { habit: lookUp, count: 6 },
   { habit: keepOpen, count: 9 },
-  { habit: pollAccount, count: 160 },
-  { habit: pollSlowly, count: 16 },
+  { habit: pollAccount, count: 160, polls: true },
+  { habit: pollSlowly, count: 16, polls: true },
   { habit: awaitNewcomer, count: 8 },
-  { habit: pollOwner, count: 70 },
-  { habit: pollOwnerSlowly, count: 10 },
+  { habit: pollOwner, count: 70, polls: true },
+  { habit: pollOwnerSlowly, count: 10, polls: true },
 ];
 
 /** How often a wallet or a deposit scanner polls its account, and how long some of them pause, ms. */

@@ -16,6 +16,11 @@ export interface RunOptions extends WorldOptions {
   readonly tally: Tally;
   /** Called with a description of each event. */
   readonly report: (line: string) => void;
+  /**
+   * True for only those clients that poll an account or an owner. All others show the newest blocks, and until these are
+   * settled no answer about an owner is proven.
+   */
+  readonly pollsOnly?: boolean;
   /** The first finding of this kind ends the run. */
   readonly endsAt?: Finding['kind'];
 }
@@ -44,7 +49,8 @@ export async function runChecker(options: RunOptions): Promise<void> {
     machine,
     tally,
   };
-  const habits = CROWD.flatMap(({ habit, count }) => Array.from({ length: count }, () => habit));
+  const crowd = CROWD.filter(({ polls }) => polls === true || options.pollsOnly !== true);
+  const habits = crowd.flatMap(({ habit, count }) => Array.from({ length: count }, () => habit));
   const atWork = habits.map(async (habit, place) => {
     const random = new SeededRandom(seed, 'client', place);
     const checker = new Checker(shared, place, random);
