@@ -132,6 +132,45 @@ describe('a transfer', () => {
     expect(keysTouched(transfersTo(RECIPIENT), transfersFrom('x'), transfersOf('j'))).toEqual([]);
   });
 
+  describe('in a wallet whose row disappeared with it before the look-up', () => {
+    const received = () => keysTouched(transfersTo(RECIPIENT), transfersFrom('x'), transfersOf('j'));
+
+    test('touches as if the wallet were known, if it was deleted in the same block', () => {
+      const rows = [transaction(5, { transfer }), transaction(6, { isGone: true }), transaction(7)];
+      settled.settle(new Map([['j', transaction(7)]]), [], rows);
+      expect(received()).toHaveLength(3);
+    });
+
+    test('touches once a later block shows that it was deleted, and not before', () => {
+      settle(transaction(5, { transfer }));
+      settle(transaction(6));
+      expect(received()).toEqual([]);
+      settle(transaction(7, { isGone: true }));
+      expect(received()).toHaveLength(3);
+      expect([...touches.since(transfersTo(RECIPIENT), now)].map(({ hash }) => hash)).toEqual(['5']);
+    });
+
+    test('touches if the later block was settled first', () => {
+      settle(transaction(6, { isGone: true }));
+      settle(transaction(5, { transfer }));
+      expect(received()).toHaveLength(3);
+    });
+
+    test('touches if any look-up has shown the wallet, also after it was deleted', () => {
+      settle(transaction(4), walletOf('x', 4));
+      settle(transaction(6, { isGone: true }));
+      settle(transaction(7, { transfer }));
+      expect(received()).toHaveLength(3);
+    });
+
+    test('does not touch if the account is deleted more than a minute later', () => {
+      settle(transaction(5, { transfer }));
+      now += 63_000;
+      settle(transaction(7, { isGone: true }));
+      expect(received()).toEqual([]);
+    });
+  });
+
   test('without a body may be to anybody', () => {
     settle(transaction(5, { transfer: { source: undefined, body: null } }), walletOf('x', 5));
     expect(keysTouched(TRANSFERS_TO_ANYBODY, transfersOf('j'))).toHaveLength(2);
