@@ -23,13 +23,13 @@ const IGNORED: readonly NodeJS.Signals[] = ['SIGUSR1', 'SIGUSR2'];
 export const start: Command = {
   help: `usage: toncache start
 
-Runs toncache until SIGTERM, SIGINT, SIGHUP or SIGQUIT. Settings come from the environment and the file that CONFIG_FILE
-names.
+Runs toncache until ${ENDING.slice(0, -1).join(', ')} or ${ENDING.at(-1)}. Settings come from the environment and the file
+that CONFIG_FILE names.
 
 example:
   UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://127.0.0.1 toncache start
 
-exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wrong settings`,
+exit codes: 0 ended by a signal, 1 cannot listen, or got a second signal to end, 64 wrong command line, 78 wrong settings`,
 
   async run(args, { env }) {
     readOptions(args, {});

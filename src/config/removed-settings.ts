@@ -15,7 +15,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   'admission.overloadedPatience': 'it is fixed at 100ms',
   'admission.maxQueue': 'it is fixed at 10000',
   'admission.shares': 'they are fixed, by operation',
-  breaker: 'an operation needs 20 keys in 10s to open its breaker, which is open for 2s to 5s',
+  breaker: 'an operation needs 20 keys in 10s to open its breaker, which is open for 1s to 5s',
   coalescing: 'a load can be joined for 1s, and a failure answers its key for 250ms',
   'clients.burst': 'it is the requests of one second',
   'http.maxWaiting': 'http.maxConnections bounds waiting requests, one of each connection',

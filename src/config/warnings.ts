@@ -37,9 +37,9 @@ const MIB = 1024 * 1024;
 
 /**
  * The memory of a process in addition to the memory tier, as measured (docs/background/benchmarks.md): with V8's own
- * limits, and with those of a sidecar (`--max-old-space-size=128 --max-semi-space-size=8`).
+ * limits, with those of a sidecar (`--max-old-space-size=128 --max-semi-space-size=8`), and as a share of a large tier.
  */
-const [BESIDE_TIER, BESIDE_TIER_OF_SIDECAR] = [450 * MIB, 320 * MIB];
+const [BESIDE_TIER, BESIDE_SIDECAR, BESIDE_LARGE] = [450 * MIB, 320 * MIB, 0.4];
 
 /** V8's limit of the heap of a sidecar: the old generation, and three semi-spaces. */
 const HEAP_OF_SIDECAR = (128 + 3 * 8) * MIB;
@@ -49,9 +49,9 @@ const HEAP_OF_SIDECAR = (128 + 3 * 8) * MIB;
  * V8's limit of the heap.
  */
 export function memoryWarning({ memory }: Settings, limitBytes: number | undefined, heapBytes: number): string[] {
-  const besideTier = heapBytes <= HEAP_OF_SIDECAR ? BESIDE_TIER_OF_SIDECAR : BESIDE_TIER;
-  if (limitBytes === undefined || memory.maxSize <= limitBytes - besideTier) return [];
-  const [size, limit, needed] = [memory.maxSize, limitBytes, memory.maxSize + besideTier].map(
+  const beside = Math.max(BESIDE_LARGE * memory.maxSize, heapBytes <= HEAP_OF_SIDECAR ? BESIDE_SIDECAR : BESIDE_TIER);
+  if (limitBytes === undefined || memory.maxSize <= limitBytes - beside) return [];
+  const [size, limit, needed] = [memory.maxSize, limitBytes, memory.maxSize + beside].map(
     (bytes) => `${Math.ceil(bytes / MIB)} MiB`,
   );
   return [

@@ -15,7 +15,8 @@ export interface Failure {
 }
 
 /** The advice in the text for a request without a cached form. */
-export const IF_NOT_PASSED = '; PASSTHROUGH=on passes such a request through';
+export const IF_NOT_PASSED =
+  '; PASSTHROUGH=on passes such a request through, and so does a list of paths that names this one';
 
 /**
  * Every way a request can fail, in one closed list. No other place words a failure, or decides its status. A text
@@ -75,6 +76,12 @@ export const FAILURES = {
       usual: 'Transfer-Encoding is not supported as it is given; accepted: chunked',
       'http-1.0': 'Transfer-Encoding is not part of HTTP/1.0; accepted: Content-Length',
     },
+  },
+  'unsupported-expectation': {
+    status: 417,
+    retryAfter: 'none',
+    operatorReads: 'clients send an Expect that is not supported',
+    clientReads: { usual: 'Expect is not supported as it is given; accepted: 100-continue' },
   },
   'unsupported-version': {
     status: 505,

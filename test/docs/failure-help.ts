@@ -35,6 +35,10 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
     cause: 'a `Transfer-Encoding` other than `chunked`, or one in HTTP/1.0',
     help: 'update or replace the client',
   },
+  'unsupported-expectation': {
+    cause: 'an `Expect` other than `100-continue`',
+    help: 'update or replace the client',
+  },
   'unsupported-version': {
     cause: 'HTTP/0.9, or HTTP/2 without negotiation',
     help: 'update or replace the client',
@@ -50,8 +54,8 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'not-cacheable': {
     cause:
-      'the request is for a [further operation](answers.md#further-operations) in a form that is not cached, and [pass-through](../how-to/pass-through.md) is off',
-    help: 'set `PASSTHROUGH=on`, or let the client use the form in the text',
+      'the request is for a [further operation](answers.md#further-operations) in a form that is not cached, and [pass-through](../how-to/pass-through.md) does not include its path',
+    help: 'set `PASSTHROUGH=on`, add the path to its list, or let the client use the form in the text',
   },
   'origin-not-allowed': {
     cause: 'a page of an origin that `ALLOWED_ORIGINS` does not list: preflights, passed-through requests and streams',

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { failed } from '../../src/tools/simulator/faults.ts';
 import { readOptions } from '../bench/overload/options.ts';
 import { runCommand } from '../support/command-output.ts';
 import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
@@ -117,10 +118,13 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'needs Docker; test/unit/docs-examples.test.ts reads its variables',
   'kubectl rollout restart -n ton deployment/toncache': 'needs a cluster',
   'kubectl rollout undo -n ton deployment/toncache': 'needs a cluster',
-  'helm upgrade toncache config/deploy/helm --namespace ton --reset-then-reuse-values': 'needs a cluster',
+  'helm upgrade toncache config/deploy/helm --namespace ton --reset-then-reuse-values --set image.tag=0.2.0':
+    'needs a cluster',
   'helm rollback toncache --namespace ton': 'needs a cluster',
-  'docker run --env-file toncache.env toncache check-config': 'needs Docker and the image',
-  'docker compose -f config/deploy/compose.yaml up -d --build toncache': 'needs Docker and a registry',
+  'docker build -t toncache:0.2.0 .': 'needs Docker; test/integration/image.slow.test.ts builds the image',
+  'docker run --env-file toncache.env toncache:0.2.0 check-config': 'needs Docker and the image',
+  'UPSTREAM_URL=http://indexer:8081 docker compose -f config/deploy/compose.yaml up -d --build toncache':
+    'needs Docker and a registry',
   'systemctl restart toncache@9464': 'needs systemd as the first process',
 };
 
@@ -150,13 +154,53 @@ it('the curl of README.md prints what the page shows, when it is sent again', as
   await curl(request, world.proxy.url);
   const answer = await curl(request, world.proxy.url);
   expect([`HTTP/1.1 ${answer.status} OK`, answer.text.startsWith(`${body}`)]).toEqual([status, true]);
-  // The lifetime is random within a tenth, and the age is that of the reader's response.
-  const plain = (header: string) => header.replace(/(?<=ttl=|^Age: )\d+/, 'N');
+  // The lifetime is random within a tenth, and the age is that of the reader's response, which `max-age` includes.
+  const plain = (header: string) => header.replace(/(?<=ttl=|^Age: |max-age=)\d+/, 'N');
+  const keptSeconds = (maxAge: unknown, age: unknown) => Number(`${maxAge}`.split('max-age=')[1]) - Number(age);
+  const shownOf = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.split(': ')[1];
+  expect(keptSeconds(shownOf('Cache-Control'), shownOf('Age'))).toBe(
+    keptSeconds(answer.headers['cache-control'], answer.headers.age),
+  );
   const headers = lines.map((line) => {
     const [name = ''] = line.split(': ');
     return plain(`${name}: ${answer.headers[name.toLowerCase()]}`);
   });
   expect(headers).toEqual(lines.map(plain));
+});
+
+it.each([
+  ['transactions?limit=5', 'on', 'not cached: passed through'],
+  ['transactions?limit=5', 'off', 'nothing is cached for it'],
+  ['masterchainBlockShards?seqno=x', 'on', 'the request would be refused'],
+])('the pages about `explain` show the first words that it prints for %s with PASSTHROUGH=%s', async (...row) => {
+  const [target, PASSTHROUGH, words] = row;
+  await using world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH } } });
+  const env = { ADMIN_PORT: new URL(world.proxy.adminUrl).port };
+  const { code, stdout, stderr } = await runCommand(['explain', target], { env });
+  expect([code, `${stdout}${stderr}`.startsWith(words)]).toEqual([1, true]);
+  expect(readPage('docs/start/your-clients.md')).toContain(`| \`${words}\``);
+});
+
+it('docs/reference/status-page.md names every member of a condition in /status.json', async () => {
+  await using world = await World.start(ANY_WORLD);
+  world.indexer.faults.inject(failed(500));
+  const conditions = await vi.waitFor(async () => {
+    await ask(world.proxy.url, '/api/v3/masterchainBlockShards?seqno=1');
+    const present = JSON.parse((await ask(world.proxy.adminUrl, '/status.json')).text).conditions;
+    expect(present).not.toEqual([]);
+    return present;
+  }, 20_000);
+  const [, described = ''] = /^\* `conditions`: ([\s\S]*?)^\* /m.exec(readPage('docs/reference/status-page.md')) ?? [];
+  const members = Object.keys(Object.assign({}, ...conditions)).filter((name) => name !== 'section');
+  expect(members.filter((name) => !described.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('`toncache start --help` names the signals of docs/reference/process.md', async () => {
+  const signalsIn = (text: string) => [...text.matchAll(/SIG[A-Z]+/g)].map(([name]) => name);
+  const [, described = ''] = /^1\. After (.*?), `\/readyz`/m.exec(readPage('docs/reference/process.md')) ?? [];
+  const { stdout } = await runCommand(['start', '--help']);
+  expect(signalsIn(described).length).toBeGreaterThan(0);
+  expect(signalsIn(stdout)).toEqual(signalsIn(described));
 });
 
 describe('the commands of README.md and docs/how-to/', () => {

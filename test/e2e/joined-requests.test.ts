@@ -13,7 +13,7 @@ import { head } from './raw-requests.ts';
 import type { World } from './world.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 2 };
-const PAGE = '/api/v3/jetton/masters?limit=10';
+const PAGE = '/api/v3/nft/collections?limit=10';
 const RUN = '/api/v3/runGetMethod';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 

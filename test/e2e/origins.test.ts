@@ -100,6 +100,35 @@ describe.each([true, false])('with ALLOWED_ORIGINS, fast lane %s', (fastLane) =>
     );
   });
 
+  it.each([
+    ['headers that are too large', 431, (origin: string) => `${origin}X: ${'x'.repeat(40_000)}\r\n`],
+    ['too many headers', 431, (origin: string) => origin + 'X: x\r\n'.repeat(101)],
+    ['a header without a colon', 400, (origin: string) => `${origin}bad\r\n`],
+    ['an Expect that is not supported', 417, (origin: string) => `Expect: x\r\n${origin}`],
+    [
+      'chunk extensions that are too large',
+      413,
+      (origin: string) => `${origin}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\n`,
+    ],
+  ])('a request with %s is refused for its origin', async (_, status, fields) => {
+    await start({ overrides, env: { PASSTHROUGH: 'on' } });
+    for (const [origin, allowed] of [
+      ['', undefined],
+      [`Origin: ${SITE}\r\n`, SITE],
+      [`origin:${OTHER_SITE}\r\n`, OTHER_SITE],
+      ['Origin: https://evil.example\r\n', undefined],
+    ] as const) {
+      const method = status === 413 ? 'POST' : 'GET';
+      // The body of such a request is not read.
+      if (method === 'POST' && origin.includes('evil')) continue;
+      const received = await world.proxy.exchange(`${method} ${PASSED} HTTP/1.1\r\nHost: x\r\n${fields(origin)}\r\n`);
+      expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nConnection: close\r\n[^]*\\{"error":"`));
+      expect(received.match(/^Vary: Origin\r$/gm)).toHaveLength(1);
+      expect(/^Access-Control-Allow-Origin: (\S+)\r$/m.exec(received)?.[1]).toBe(allowed);
+      expect(received.includes('Access-Control-')).toBe(allowed !== undefined);
+    }
+  });
+
   it('requests of listed and other pages on one connection are answered by their own origins', async () => {
     await start({ overrides });
     await world.ask(newestBlock(world));
@@ -196,5 +225,8 @@ it('without ALLOWED_ORIGINS each page may read each answer', async () => {
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(headers['vary'] ?? '').not.toContain('Origin');
   }
+  expect(await world.proxy.exchange(head(`GET ${PASSED}`, 'Expect: x'))).toMatch(
+    /^Access-Control-Allow-Origin: \*\r$/m,
+  );
   expect(await world.proxy.exchange(head(`GET ${PASSED}`))).not.toMatch(/^Vary:.*Origin/m);
 });

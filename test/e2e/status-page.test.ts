@@ -55,6 +55,7 @@ describe('the status page', () => {
     const seen = new Map<string, string>();
     const toSee = Object.values(CONDITIONS).map(({ section }) => `/status/docs/${section}`);
     const sections = new Set(toSee);
+    toSee.push('/status/docs/');
     for (const path of toSee) {
       if (seen.has(path)) continue;
       const text = await get(path);
@@ -68,6 +69,7 @@ describe('the status page', () => {
       expect(seen.get(path)?.match(/<h\d/g), path).toEqual(['<h1']);
       expect(seen.get(path), path).not.toMatch(/\]\(|\| ---|`/);
     }
+    expect(seen.get('/status/docs/')).toBe(seen.get('/status/docs/README.md'));
     expect(seen.get('/status/docs/the-indexer-fails')).toContain('<td><em>cannot be reached</em></td>');
     for (const [path, text] of seen) {
       for (const [, href = ''] of text.matchAll(/<a href="([^"]*#[^"]*)"/g)) {

@@ -1,15 +1,31 @@
-import { rm } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Chain } from '../../src/tools/simulator/chain.ts';
 import { Restore } from '../../src/tools/simulator/database-fall.ts';
 import { failed, notServed, rateLimited, redirected, refusedKey } from '../../src/tools/simulator/faults.ts';
-import type { Indexer } from '../../src/tools/simulator/indexer.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { asAdmin } from '../support/as-admin.ts';
+import type { ProxyProcess } from '../support/proxy-process.ts';
+import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import type { RedisServer } from '../support/redis-server.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
+import { frontWithKey, frontWithTls } from './fronts.ts';
 
-/** The servers around one toncache, which a situation breaks. */
+/** The instances of toncache and the servers around them, which a situation breaks. */
 export interface Scene {
+  /** Requests of clients are for blocks of the first one. */
   indexers: readonly Indexer[];
-  readonly redis: RedisServer;
+  redis: RedisServer;
+  /** Those that get requests, in turns; the page of the first one is read. */
+  readonly instances: ProxyProcess[];
+  /** Starts one more, with the same environment but for this. */
+  readonly addInstance: (environment?: Readonly<Record<string, string>>) => Promise<void>;
+  /** For files, and for servers that a situation adds: both end with it. */
+  readonly folder: string;
+  readonly stack: AsyncDisposableStack;
   /** The indexers' clocks are ahead by this. */
   aheadMs: number;
   /** The client of the further requests, 25 a second. */
@@ -17,8 +33,16 @@ export interface Scene {
 }
 
 /** What goes wrong, and for the table. */
-interface Situation {
+export interface Situation {
+  /** Builds more servers before the first instance starts; resolves with what that gives to its environment. */
+  readonly around?: (scene: Scene) => Promise<Readonly<Record<string, string>>>;
   readonly cause: (scene: Scene) => unknown;
+  /** What the first line cannot show, in words. */
+  readonly also?: (scene: Scene) => string;
+  /** The chain begins this long before; default 24 s. */
+  readonly historyMs?: number;
+  /** The number of instances; default 1. */
+  readonly instances?: number;
   /** The number of indexers; default 1. */
   readonly indexers?: number;
   /** The file of settings. */
@@ -68,6 +92,70 @@ async function protectedMode(redis: RedisServer): Promise<void> {
     .listen(port, '127.0.0.1');
 }
 
+/** On a busy machine Redis is slow for a moment within a minute, and that would be the first line. */
+const WITHOUT_REDIS = { REDIS_URL: '' };
+
+/** In front of the indexer: a TLS server whose certificate is trusted, and valid for {@link CERTIFICATE_MS}. */
+async function shortCertificate({ indexers: [indexer], folder, stack }: Scene) {
+  const file = join(folder, 'certificate.pem');
+  const certificate = selfSignedCertificate('indexer', '127.0.0.1', new Date(Date.now() + CERTIFICATE_MS));
+  await writeFile(file, certificate.cert);
+  const url = await frontWithTls(indexer?.port ?? 0, certificate, stack);
+  return { UPSTREAM_URL: url, NODE_EXTRA_CA_CERTS: file, ...WITHOUT_REDIS };
+}
+
+/** Open connections live on. */
+async function untilExpired({ folder }: Scene): Promise<void> {
+  const { validTo } = new X509Certificate(await readFile(join(folder, 'certificate.pem')));
+  await delay(Date.parse(validTo) - Date.now());
+}
+
+/** Long enough for the start, and for the minute of health that a Prometheus sees. */
+const CERTIFICATE_MS = 45_000;
+
+/** Two indexers at one port of two addresses. The name is that of the first one. */
+async function nameOfTwo(scene: Scene) {
+  const startAt = Date.now() - 60 * 400;
+  const [old, other] = [new Chain({ startAt }), new Chain({ startAt })];
+  const first = await startIndexer({ chain: old });
+  const second = await startIndexer({ chain: other, port: first.port, host: '127.0.0.2' });
+  for (const indexer of [first, second]) scene.stack.defer(() => indexer.close());
+  scene.indexers = [first, second];
+  const file = join(scene.folder, 'address');
+  await writeFile(file, '127.0.0.1');
+  return {
+    UPSTREAM_URL: `http://indexer.test:${first.port}`,
+    NODE_OPTIONS: `--import=${new URL('moving-name.ts', import.meta.url)}`,
+    MOVING_NAME: file,
+    ...WITHOUT_REDIS,
+  };
+}
+
+/** The name moves to the second indexer. The first one still answers, and stands still. */
+async function moveName(scene: Scene): Promise<void> {
+  const [first, second] = scene.indexers;
+  if (first === undefined || second === undefined) return;
+  first.replicas[0].lag(Number.POSITIVE_INFINITY);
+  scene.indexers = [second, first];
+  await writeFile(join(scene.folder, 'address'), '127.0.0.2');
+}
+
+const RECENT_MS = 10_000;
+
+function requestsAtEach({ indexers }: Scene): string {
+  const since = Date.now() - RECENT_MS;
+  const [now, before] = indexers.map(({ requests }) => requests.recent.filter(({ at }) => at > since).length);
+  return `in the last 10 s ${now} requests at the new address, ${before} at the old one`;
+}
+
+/** As a balancer that is told first: the second instance gets no requests, ends, and is replaced. */
+async function replaceSecond({ instances, addInstance }: Scene): Promise<void> {
+  const [leaving] = instances.splice(1, 1);
+  leaving?.signal('SIGTERM');
+  await leaving?.ended;
+  await addInstance();
+}
+
 export const SITUATIONS: Readonly<Record<string, Situation>> = {
   'one operation 500': { cause: each(failed(500), 'adjacentTransactions') },
   'quota by 429, 12 h': { cause: each(rateLimited('json', '43200')) },
@@ -84,6 +172,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   'the indexer is slow': { cause: only((indexer) => Object.assign(indexer.faults, { latencyMs: 3000 })) },
   'restored, older': {
     cause: only(({ replicas: [replica] }) => replica.fallBack(new Restore(Date.now(), 500_000, 1.01))),
+    historyMs: 600_000,
     withinSeconds: 60,
   },
   'the chain stands still': {
@@ -112,5 +201,27 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
       if (indexer !== undefined) indexer.faults.latencyMs = 3000;
       return redis.kill();
     },
+  },
+  'Redis failover by Sentinels': {
+    around: async (scene) => {
+      const sentinels = scene.stack.use(await startRedisSentinels());
+      scene.redis = sentinels.primary;
+      return { REDIS_URL: sentinels.url };
+    },
+    cause: ({ redis }) => redis.kill(),
+  },
+  'a certificate expires': {
+    around: shortCertificate,
+    cause: untilExpired,
+    withinSeconds: 180,
+  },
+  'a name moves, the old host alive': { around: nameOfTwo, cause: moveName, also: requestsAtEach, withinSeconds: 75 },
+  'a rolling upgrade': { cause: (scene) => void replaceSecond(scene), instances: 2 },
+  'a wrong key at a second instance': {
+    around: async ({ indexers: [indexer], stack }) => ({
+      UPSTREAM_URL: await frontWithKey(indexer?.port ?? 0, 'the-right-key', stack),
+      UPSTREAM_API_KEY: 'the-right-key',
+    }),
+    cause: ({ addInstance }) => addInstance({ UPSTREAM_API_KEY: 'a-wrong-key' }),
   },
 };

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
 
 /** The path of a program, on PATH or in Debian's folders for administrators; undefined if it is missing. */
-function pathOf(program: string): string | undefined {
+export function pathOf(program: string): string | undefined {
   return [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS]
     .map((folder) => join(folder, program))
     .find((path) => existsSync(path));

@@ -12,8 +12,15 @@ const COMMON_NAME = '550403';
 const SUBJECT_ALT_NAME = '551d11';
 const ECDSA_WITH_SHA256 = '2a8648ce3d040302';
 
-/** A self-signed certificate (RFC 5280) for a name and an IPv4 address: Node makes keys, but no certificates. */
-export function selfSignedCertificate(name: string, address: string): Certificate {
+/**
+ * A self-signed certificate (RFC 5280) for a name and an IPv4 address, which expires at `until`: Node makes keys, but
+ * no certificates.
+ */
+export function selfSignedCertificate(
+  name: string,
+  address: string,
+  until: Date = new Date('2120-01-01T00:00:00Z'),
+): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = der(SEQUENCE, objectId(ECDSA_WITH_SHA256));
   const names = der(SEQUENCE, der(SET, der(SEQUENCE, objectId(COMMON_NAME), der(0x0c, Buffer.from(name)))));
@@ -25,7 +32,11 @@ export function selfSignedCertificate(name: string, address: string): Certificat
     integer(1),
     algorithm,
     names,
-    der(SEQUENCE, der(0x17, Buffer.from('200101000000Z')), der(0x18, Buffer.from('21200101000000Z'))),
+    der(
+      SEQUENCE,
+      der(0x17, Buffer.from('200101000000Z')),
+      der(0x18, Buffer.from(until.toISOString().replace(/\.\d+|[-:T]/g, ''))),
+    ),
     names,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, extensions),

@@ -45,6 +45,17 @@ test.each([
   expect(routed).toEqual(paths);
 });
 
+test('the addresses in docs/reference/settings.md that get a warning get it, and those that are accepted get none', () => {
+  const [row = ''] = /^.*`\/api\/v3` is added to it.*$/m.exec(readPage('docs/reference/settings.md')) ?? [];
+  const [address = ''] = row.split(' | ');
+  const endsWarned = ['/api', ...[...address.matchAll(/\(`(\S+)`\)/g)].map(([, end = '']) => end)];
+  const warned = ['', '/v3', '/api/v3', ...endsWarned].filter(
+    (end) => loadSettings({ UPSTREAM_URL: `http://indexer:8081${end}` }).warnings.length > 0,
+  );
+  expect(warned).toEqual(endsWarned);
+  expect(warned).toHaveLength(3);
+});
+
 test('every code block is in a language that these tests check', () => {
   const languages = new Set(BLOCKS.map(({ language }) => language));
   expect([...languages].toSorted()).toEqual(['', 'html', 'json', 'nginx', 'sh', 'yaml']);

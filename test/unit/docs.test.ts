@@ -77,6 +77,15 @@ test('the capacity table follows from the measured CPU times', () => {
   }
 });
 
+test('the savings in README.md are those of one run each', () => {
+  const [, section = ''] = readPage('README.md').split('## What it saves');
+  const rows = [...section.matchAll(/^\|.*\| ([\d,]+) \| ([\d,]+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(5);
+  const measured = readPage('docs/background/benchmarks.md').replaceAll(/ +/g, ' ');
+  const pairs = rows.map(([, sent = '', atIndexer = '']) => `| ${sent} | ${atIndexer}`.replaceAll(',', ''));
+  expect(pairs.filter((pair) => !RegExp(`${pair.replaceAll('|', '\\|')}[ ,]`).test(measured))).toEqual([]);
+});
+
 test('src/README.md names only files and folders that exist', () => {
   const folders = readdirSync(new URL('src', ROOT), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = new RegExp(`\\b(?:${folders.map(({ name }) => name).join('|')})(?:/[a-z0-9-]+)+`, 'g');

@@ -62,3 +62,8 @@ export function unparsedCodeOf({ code }: NodeJS.ErrnoException): UnparsedCode {
 export function unparsed(code: UnparsedCode): ProxyError {
   return UNPARSED[code]();
 }
+
+/** The origin that the bytes of an unread request name; `undefined` if they end before it. */
+export function originIn(bytes: Buffer | undefined): string | undefined {
+  return bytes && /^origin:[\t ]*(\S+)/im.exec(bytes.toString('latin1'))?.[1];
+}

@@ -49,11 +49,13 @@ export class Origins {
 /** The class of responses whose headers are those for the origin of their requests. */
 export function responsesFor(origins: Origins) {
   return class<R extends IncomingMessage> extends ServerResponse<R> {
-    /** Headers are in the flat form, or absent where Node itself answers. */
+    /** Headers are in the flat form. */
     override writeHead(status: number, headers?: unknown): this {
-      if (!origins.areListed) return super.writeHead(status, headers as string[]);
-      const given = Array.isArray(headers) ? (headers as string[]) : [];
-      return super.writeHead(status, [...origins.headersFor(this.req.headers.origin, given)]);
+      const given = headers as string[];
+      return super.writeHead(
+        status,
+        origins.areListed ? [...origins.headersFor(this.req.headers.origin, given)] : given,
+      );
     }
   };
 }

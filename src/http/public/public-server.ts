@@ -14,7 +14,7 @@ import { asksForWebSocket, type PassThrough } from '../pass-through/pass-on.ts';
 import { STREAM_PATHS } from '../streaming/streaming.ts';
 import { ClientConnections } from './client-connections.ts';
 import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
-import { MOST_FIELDS, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
+import { MOST_FIELDS, originIn, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
 import { Origins, responsesFor } from './origins.ts';
 import { Responder, type ResponderDependencies } from './responder.ts';
 import {
@@ -44,6 +44,9 @@ export interface PublicServerDependencies
 
 /** `_httpMessage`: the response being sent; Node's own listener for `clientError` reads it too. */
 type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
+
+/** An error of Node's parser, with the bytes that it could not read. */
+type ParseError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
 
 /** The time in which clients that send one request after the other must send their last one. */
 const LAST_REQUEST_MS = 250;
@@ -78,7 +81,6 @@ export class PublicServer {
     this.#Response = Response;
     this.server = createServer(
       {
-        // Also counts the requests that Node answers by itself, such as one with an unknown `Expect`.
         ServerResponse: class<R extends IncomingMessage> extends Response<R> {
           constructor(...given: ConstructorParameters<typeof Response<R>>) {
             super(...given);
@@ -104,12 +106,17 @@ export class PublicServer {
         this.#serve(request, response);
       });
     });
+    this.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      onceFirst(response, () => {
+        // The client may send its body or not, so nobody can tell where its next request begins.
+        response.shouldKeepAlive = false;
+        this.#sendFailure(request, response, '', failure('unsupported-expectation'));
+      });
+    });
     Object.defineProperty(this.server, 'maxConnections', { get: dependencies.maxConnections });
     // Node ignores the fields after these, which the refusal must see.
     this.server.maxHeadersCount = MOST_FIELDS + 1;
-    this.server.on('clientError', (error: NodeJS.ErrnoException, socket: ParsedSocket) =>
-      this.#onUnparsed(error, socket),
-    );
+    this.server.on('clientError', (error: ParseError, socket: ParsedSocket) => this.#onUnparsed(error, socket));
     this.#fastLane = this.#openFastLane();
     this.#timeouts = new ClientTimeouts({
       ...dependencies,
@@ -303,17 +310,20 @@ export class PublicServer {
   }
 
   /** Handles bytes that Node's parser cannot read. Like Node, answers in place of a response that has not begun. */
-  #onUnparsed(error: NodeJS.ErrnoException, socket: ParsedSocket): void {
+  #onUnparsed(error: ParseError, socket: ParsedSocket): void {
     const hasBegun = socket._httpMessage?.headersSent === true;
     if (hasBegun || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    else this.#sendRefusal(socket, unparsedCodeOf(error));
+    else {
+      const origin = socket._httpMessage?.req.headers.origin ?? originIn(error.rawPacket);
+      this.#sendRefusal(socket, unparsedCodeOf(error), origin);
+    }
   }
 
-  /** Answers on a connection whose next request cannot be found, and closes it. */
-  #sendRefusal(socket: Socket, code: UnparsedCode): void {
+  /** Answers on a connection whose next request cannot be found, and closes it. `origin`: if it is known. */
+  #sendRefusal(socket: Socket, code: UnparsedCode, origin?: string): void {
     this.#dependencies.report({ name: 'refused', code });
     const message = this.#responder.failure(unparsed(code), '', {});
-    const headers = this.#origins.headersFor(undefined, message.headers);
+    const headers = this.#origins.headersFor(origin, message.headers);
     socket.write(`${messageHead({ ...message, headers })}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
   }

@@ -37,7 +37,7 @@ export function notServedAt(
 ): ProxyError {
   if (!isBelow(['/api/'], target)) return failure('not-found');
   if (passedPaths !== undefined) {
-    const served = [...operations.names, ...passedPaths].join(', ');
+    const served = [...new Set([...operations.names, ...passedPaths])].join(', ');
     return failure('not-served', { text: 'not-listed', values: { served } });
   }
   const prefixes = isBelow(STREAM_PATHS, target) ? STREAM_PATHS : passedPrefixes;

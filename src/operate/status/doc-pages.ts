@@ -5,11 +5,11 @@ import { anchorOf, escaped, renderMarkdown } from './markdown.ts';
 /** The same place in the sources, in the npm package and in the image. */
 const DOCS = join(import.meta.dirname, '../../../docs');
 
-const INCIDENTS = 'incidents.md';
+const [INDEX, INCIDENTS] = ['README.md', 'incidents.md'];
 
 /**
- * The pages of docs/ as HTML, by path below docs/, and each section of docs/incidents.md by its anchor. A page is made at
- * each call. Throws if the installation lacks docs/incidents.md.
+ * The pages of docs/ as HTML, by path below docs/ (the index also by ''), and each section of docs/incidents.md by its
+ * anchor. A page is made at each call. Throws if the installation lacks docs/incidents.md.
  */
 export function docPages(): ReadonlyMap<string, () => string> {
   const names = readdirSync(DOCS, { recursive: true, encoding: 'utf8' });
@@ -26,7 +26,7 @@ export function docPages(): ReadonlyMap<string, () => string> {
   const incidents = hrefFrom(INCIDENTS);
   const ownHref = (target: string) => (sections.has(target.slice(1)) ? target.slice(1) : incidents(target));
   const steps = [...sections].map(([anchor, section]) => [anchor, () => page(anchor, section, ownHref)] as const);
-  return new Map([...pages, ...steps]);
+  return new Map([['', () => page(INDEX, read(INDEX), hrefFrom(INDEX))], ...pages, ...steps]);
 }
 
 /** Each section by its anchor, with its heading as that of a page. */

@@ -18,10 +18,21 @@ export type ClientCall =
   | { readonly about: 'blocks' | 'block-transactions'; readonly seqno: number }
   /** What is this transaction, or its whole trace? */
   | { readonly about: 'row' | 'trace'; readonly hash: string }
-  /** What does this account have, or which wallet is it? */
-  | { readonly about: 'state' | 'wallet'; readonly account: Account }
+  /** What does this account have, which wallet is it, or which jettons does it have or transfer? */
+  | { readonly about: keyof typeof OF_ACCOUNT; readonly account: Account }
   /** Which transactions, or which whole trace, belong to this message? */
   | { readonly about: 'message-rows' | 'message-trace'; readonly messageHash: string };
+
+/** The operation of a question about one account, and the parameter that names it. */
+const OF_ACCOUNT = {
+  state: ['addressInformation', 'address'],
+  wallet: ['walletInformation', 'address'],
+  'account-state': ['accountStates', 'address'],
+  'wallet-state': ['walletStates', 'address'],
+  'jetton-master': ['jetton/masters', 'address'],
+  'jetton-wallets': ['jetton/wallets', 'owner_address'],
+  'jetton-transfers': ['jetton/transfers', 'owner_address'],
+} as const;
 
 /** A client's way of writing names and values into a query; all of them are correct. */
 export type QueryStyle = 'encoded' | 'raw' | 'axios' | 'loud';
@@ -80,14 +91,14 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
       return `/api/v3/traces?${write('tx_hash', hash(call.hash))}&include_actions=true`;
     case 'row':
       return `/api/v3/transactions?${write('hash', hash(call.hash))}`;
-    case 'state':
-      return `/api/v3/addressInformation?${write('address', addressSpellings(call.account)[spelling.address])}`;
-    case 'wallet':
-      return `/api/v3/walletInformation?${write('address', addressSpellings(call.account)[spelling.address])}`;
     case 'message-trace':
       return `/api/v3/traces?${write('msg_hash', hash(call.messageHash))}&include_actions=true`;
     case 'message-rows':
       return `/api/v3/transactionsByMessage?${write('msg_hash', hash(call.messageHash))}`;
+    default: {
+      const [operation, parameter] = OF_ACCOUNT[call.about];
+      return `/api/v3/${operation}?${write(parameter, addressSpellings(call.account)[spelling.address])}`;
+    }
   }
 }
 

@@ -47,7 +47,9 @@ export function examplesOf(chain: Chain): Examples {
   const settled = chain.recentTraces(200).filter(({ goneAt }) => goneAt <= chain.now);
   const children = settled.flatMap(({ transactions }) => transactions).filter(({ parent }) => parent !== undefined);
   const transaction = children.findLast(({ hash }) => HAS_SPECIAL.test(hash));
-  if (account === undefined || transaction?.messageHash === undefined) throw new Error('the chain has no past to show');
+  const [master] = chain.jettons.masters;
+  if (account === undefined || master === undefined || transaction?.messageHash === undefined)
+    throw new Error('the chain has no past to show');
   const { hash, seqno, messageHash } = transaction;
   const further: readonly ClientCall[] = [
     { about: 'head' },
@@ -58,6 +60,11 @@ export function examplesOf(chain: Chain): Examples {
     { about: 'message-rows', messageHash },
     { about: 'state', account },
     { about: 'wallet', account },
+    { about: 'account-state', account },
+    { about: 'wallet-state', account },
+    { about: 'jetton-master', account: master },
+    { about: 'jetton-wallets', account },
+    { about: 'jetton-transfers', account },
   ];
   return {
     always: {

@@ -173,6 +173,8 @@ test.each<[string, number | undefined, string[]]>([
       'MEMORY_MAX_SIZE is 256 MiB and the memory limit of the container 705 MiB: give it 706 MiB, or misses are refused before the tier is full',
     ],
   ],
+  ['2850MiB', 3990 * MIB, []],
+  ['2850MiB', 3989 * MIB, [expect.stringContaining('give it 3990 MiB')]],
   ['1GiB', 256 * MIB, [expect.stringContaining('is 1024 MiB and the memory limit of the container 256 MiB')]],
 ])('MEMORY_MAX_SIZE=%s is compared with the memory limit of the container, %s bytes', (size, limitBytes, warnings) => {
   const { settings } = load({ ...REQUIRED, MEMORY_MAX_SIZE: size });
