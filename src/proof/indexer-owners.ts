@@ -87,7 +87,16 @@ function walletsInMetadata(
     if (lt === undefined || !isObject(info)) return [];
     const { owner, jetton } = isObject(info['extra']) ? info['extra'] : {};
     if (typeof owner !== 'string' || typeof jetton !== 'string') return [undefined];
-    return [{ address, owner: owner.toUpperCase(), jetton: jetton.toUpperCase(), lt, isZero: false }];
+    return [
+      {
+        address,
+        owner: owner.toUpperCase(),
+        jetton: jetton.toUpperCase(),
+        lt,
+        isByState: true as const,
+        isZero: false,
+      },
+    ];
   });
   return wallets.every((wallet) => wallet !== undefined) ? wallets : undefined;
 }

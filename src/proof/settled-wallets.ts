@@ -71,7 +71,13 @@ export class SettledWallets {
       const row = byAddress.get(address);
       const results = [...touches.since(ownerOf(address), Number.NEGATIVE_INFINITY)];
       const known = countingOf(results);
-      const next = { lt: row?.lt ?? transaction.lt, isWallet: row !== undefined, isGone: transaction.isGone === true };
+      const next = {
+        lt: row?.lt ?? transaction.lt,
+        owner: row?.owner,
+        isWallet: row !== undefined,
+        isByState: row?.isByState === true,
+        isGone: transaction.isGone === true,
+      };
       const precedence = precedenceOver(known[0], next);
       const wasWallet = next.isWallet || results.some(({ wallet }) => wallet?.owner !== undefined);
       const transfers = received.filter(({ account }) => account === address).flatMap(transferTouchesOf);
@@ -149,11 +155,21 @@ function countingOf(results: readonly Touch[]): readonly Touch[] {
  */
 function precedenceOver(
   known: Touch | undefined,
-  next: { readonly lt: bigint; readonly isWallet: boolean; readonly isGone: boolean },
+  next: Pick<ShownWallet, 'owner' | 'isByState'> & {
+    readonly lt: bigint;
+    readonly isWallet: boolean;
+    readonly isGone: boolean;
+  },
 ): 'later' | 'older' | 'unclear' {
   if (known === undefined) return 'later';
   const wasWallet = known.wallet?.owner !== undefined;
-  if (next.isWallet === wasWallet) return next.lt >= known.lt ? 'later' : 'older';
+  if (next.isWallet === wasWallet) {
+    const isLater = next.lt >= known.lt;
+    // The account may have run once more after the transaction that shows this owner.
+    const isByState = isLater ? next.isByState : known.wallet?.isByState === true;
+    if (isByState && next.owner !== known.wallet?.owner) return 'unclear';
+    return isLater ? 'later' : 'older';
+  }
   if (next.isWallet) return next.lt > known.lt ? 'later' : 'unclear';
   if (next.lt < known.lt) return 'older';
   // The row of an account that still exists does not disappear.
@@ -172,6 +188,7 @@ function touchesOf(
     owner: row?.owner,
     jetton: row?.jetton,
     isZero: row?.isZero === true,
+    isByState: row?.isByState === true,
     isNewest: true,
   };
   const owners = new Set([row?.owner, ownerBefore].filter((owner) => owner !== undefined));

@@ -66,7 +66,7 @@ describe('a look-up of states', () => {
       ['0:A', 7n],
       ['0:D', 8n],
     ]);
-    const rows = [{ address: '0:A', owner: '0:B', jetton: '0:C', lt: 7n, isZero: false }];
+    const rows = [{ address: '0:A', owner: '0:B', jetton: '0:C', lt: 7n, isByState: true, isZero: false }];
     expect(await owners.states(['0:A', '0:D'])).toEqual({ rows, lts, indexer: 'one' });
     expect(asked).toEqual(['accountStates?address=0:A&address=0:D&include_boc=false']);
   });

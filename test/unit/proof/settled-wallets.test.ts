@@ -97,6 +97,20 @@ describe('the wallet of a look-up', () => {
     expect([shows('y', 6), shows('y', 8)]).toEqual([false, true]);
   });
 
+  test('by its state may have run after it got its owner, so another owner at any time leaves both in doubt', () => {
+    settle(transaction(12), { ...walletOf('x', 12), isByState: true });
+    settle(transaction(11), walletOf('y', 11));
+    expect([shows('x', 10), shows('x'), shows('y')]).toEqual([false, false, false]);
+    settle(transaction(13), walletOf('y', 13));
+    expect([shows('x'), shows('y'), shows('y', 13)]).toEqual([true, false, true]);
+  });
+
+  test('by its state does not replace another owner, because it may come from a replica that lacks that row', () => {
+    settle(transaction(11), walletOf('y', 11));
+    settle(transaction(12), { ...walletOf('x', 12), isByState: true });
+    expect([shows('y'), shows('x')]).toEqual([false, false]);
+  });
+
   test('that was deleted is in no list', () => {
     settle(transaction(5), walletOf('x', 5));
     settle(transaction(6, { isGone: true }));
