@@ -39,7 +39,8 @@ export class IndexerOwners implements OwnerSource {
     const query: Pairs = [...addressesOf(accounts), ['include_boc', 'false']];
     const found = await this.#ask(accountStates, query, [['X-No-Address-Book', 'true']]);
     const lts = found && stateLtsIn(found.body);
-    return lts && { rows: walletsInMetadata(found.body, lts), lts, indexer: found.indexer };
+    const rows = lts && walletsInMetadata(found.body, lts);
+    return rows && { rows, lts, indexer: found.indexer };
   }
 
   async #ask(
@@ -70,19 +71,32 @@ function stateLtsIn({ accounts }: JsonObject): Map<string, bigint> | undefined {
 }
 
 /**
- * The jetton wallets among accounts, by their metadata. It does not show their newest transactions, so those of the
- * states count.
+ * The jetton wallets among accounts, by their metadata; `undefined` if there is none, or a wallet without its owner. It
+ * does not show their newest transactions, so those of the states count.
  */
-function walletsInMetadata({ metadata }: JsonObject, lts: ReadonlyMap<string, bigint>): readonly WalletRow[] {
-  if (!isObject(metadata)) return [];
-  return Object.entries(metadata).flatMap(([account, about]) => {
+function walletsInMetadata(
+  { metadata }: JsonObject,
+  lts: ReadonlyMap<string, bigint>,
+): readonly WalletRow[] | undefined {
+  if (!isObject(metadata)) return undefined;
+  const wallets = Object.entries(metadata).flatMap(([account, about]) => {
     const address = account.toUpperCase();
+    const lt = lts.get(address);
     const infos = isObject(about) && Array.isArray(about['token_info']) ? about['token_info'] : [];
     const info = infos.find((each: unknown) => isObject(each) && each['type'] === 'jetton_wallets');
-    const extra = isObject(info) && isObject(info['extra']) ? info['extra'] : {};
-    const { owner, jetton } = extra;
-    const lt = lts.get(address);
-    if (lt === undefined || typeof owner !== 'string' || typeof jetton !== 'string') return [];
-    return [{ address, owner: owner.toUpperCase(), jetton: jetton.toUpperCase(), lt, isZero: false }];
+    if (lt === undefined || !isObject(info)) return [];
+    const { owner, jetton } = isObject(info['extra']) ? info['extra'] : {};
+    if (typeof owner !== 'string' || typeof jetton !== 'string') return [undefined];
+    return [
+      {
+        address,
+        owner: owner.toUpperCase(),
+        jetton: jetton.toUpperCase(),
+        lt,
+        isByState: true as const,
+        isZero: false,
+      },
+    ];
   });
+  return wallets.every((wallet) => wallet !== undefined) ? wallets : undefined;
 }

@@ -167,10 +167,14 @@ export class OwnerLookUps {
     if (this.#blocks.size > MOST_BLOCKS) this.beginAnew();
   }
 
-  /** Takes a head that an indexer has named in an answer to a request of `askedAt`. */
+  /**
+   * Takes a head that an indexer has named in an answer to a request of `askedAt`. A head below a block that was read before
+   * comes from a replica that is behind: it says nothing about the blocks of the others.
+   */
   headIs(seqno: number, askedAt: MonotonicMs, indexer: string): void {
     for (const block of this.#blocks.values()) {
-      if (block.indexer === indexer && askedAt >= block.readAt) block.lowestHead = Math.min(block.lowestHead, seqno);
+      const isAfter = block.indexer === indexer && askedAt >= block.readAt && seqno >= block.seqno;
+      if (isAfter) block.lowestHead = Math.min(block.lowestHead, seqno);
     }
   }
 
@@ -282,6 +286,5 @@ function isShown({ accounts }: Piece, lts: ReadonlyMap<string, bigint>): boolean
 
 /** True if a database of this indexer that has the block of another piece has this one, too. */
 function isCommittedBefore({ block }: Piece, other: Piece, indexer: string): boolean {
-  // A replica that is behind names heads below the block.
-  return block.indexer === indexer && other.block.seqno > Math.max(block.lowestHead, block.seqno);
+  return block.indexer === indexer && other.block.seqno > block.lowestHead;
 }

@@ -32,6 +32,13 @@ interface ShownOfBlock {
   readonly keys: Map<string, MonotonicMs[]>;
 }
 
+/** The touches of transfers in an account that was no jetton wallet: they count if it turns out to have been deleted. */
+interface WithheldTransfers {
+  readonly at: MonotonicMs;
+  readonly address: string;
+  readonly transfers: readonly BlockRow[];
+}
+
 /**
  * What look-ups of owners have shown, as touches of the keys in `owner-keys.ts`. And which of these keys transactions in
  * answers may touch as soon as their blocks are settled.
@@ -39,6 +46,8 @@ interface ShownOfBlock {
 export class SettledWallets {
   readonly #dependencies: SettledWalletsDependencies;
   readonly #shown = new Map<number, ShownOfBlock>();
+  /** The oldest first. */
+  readonly #withheld: WithheldTransfers[] = [];
 
   constructor(dependencies: SettledWalletsDependencies) {
     this.#dependencies = dependencies;
@@ -51,35 +60,40 @@ export class SettledWallets {
    * @param transactions All transactions of the block.
    */
   settle(accounts: ReadonlyMap<string, BlockRow>, rows: readonly WalletRow[], transactions: readonly BlockRow[]): void {
-    const { touches } = this.#dependencies;
+    const { touches, now } = this.#dependencies;
+    const at = now();
+    while ((this.#withheld[0]?.at ?? at) < at - SHOWN_FOR_MS) this.#withheld.shift();
     const byAddress = new Map(rows.map((row) => [row.address, row]));
-    const wallets = new Set<string>();
+    const received = transactions.filter(({ transfer }) => transfer !== undefined);
+    const deleted = new Set(transactions.flatMap(({ account, isGone }) => (isGone === true ? [account] : [])));
     const touched: BlockRow[] = [];
     for (const [address, transaction] of accounts) {
       const row = byAddress.get(address);
-      const known = this.#known(address);
-      const next = { lt: row?.lt ?? transaction.lt, isWallet: row !== undefined, isGone: transaction.isGone === true };
-      if (next.isWallet || known.some(({ wallet }) => wallet?.owner !== undefined)) wallets.add(address);
+      const results = [...touches.since(ownerOf(address), Number.NEGATIVE_INFINITY)];
+      const known = countingOf(results);
+      const next = {
+        lt: row?.lt ?? transaction.lt,
+        owner: row?.owner,
+        isWallet: row !== undefined,
+        isByState: row?.isByState === true,
+        isGone: transaction.isGone === true,
+      };
       const precedence = precedenceOver(known[0], next);
+      const wasWallet = next.isWallet || results.some(({ wallet }) => wallet?.owner !== undefined);
+      const transfers = received.filter(({ account }) => account === address).flatMap(transferTouchesOf);
+      // The row of a deleted wallet may have disappeared before the look-up for its last transfers.
+      if (wasWallet || deleted.has(address) || precedence === 'older') touched.push(...transfers);
+      else if (transfers.length > 0) this.#withheld.push({ at, address, transfers });
+      if (deleted.has(address)) touched.push(...this.#withheldOf(address));
       if (precedence === 'older') continue;
       if (precedence === 'later') for (const { wallet } of known) if (wallet !== undefined) wallet.isNewest = false;
       touched.push(...touchesOf(transaction, row, next.lt, known[0]?.wallet?.owner));
     }
-    const transfers = transactions.filter(({ account }) => wallets.has(account));
-    touches.add([
-      ...touched,
-      ...transfers.flatMap((row) => transferKeysOf(row).map((key) => ({ ...row, account: key }))),
-    ]);
+    touches.add(touched);
   }
 
-  /** The results for an account that count: one, or some that contradict each other. */
-  #known(address: string): readonly Touch[] {
-    const known: Touch[] = [];
-    for (const touch of this.#dependencies.touches.since(ownerOf(address), Number.NEGATIVE_INFINITY)) {
-      if (touch.wallet?.isNewest !== true) break;
-      known.push(touch);
-    }
-    return known;
+  #withheldOf(address: string): readonly BlockRow[] {
+    return this.#withheld.filter((each) => each.address === address).flatMap(({ transfers }) => transfers);
   }
 
   /** All accounts of this block are settled. */
@@ -127,6 +141,12 @@ export class SettledWallets {
   }
 }
 
+/** The results for an account that count, of all that are kept: one, or some that contradict each other. */
+function countingOf(results: readonly Touch[]): readonly Touch[] {
+  const older = results.findIndex(({ wallet }) => wallet?.isNewest !== true);
+  return older < 0 ? results : results.slice(0, older);
+}
+
 /**
  * Which of two results for an account shows the later state. Rounds are committed in any order, and a look-up may be
  * answered by a replica that has this block and lacks one before it. So the blocks do not decide, but the logical times
@@ -135,11 +155,21 @@ export class SettledWallets {
  */
 function precedenceOver(
   known: Touch | undefined,
-  next: { readonly lt: bigint; readonly isWallet: boolean; readonly isGone: boolean },
+  next: Pick<ShownWallet, 'owner' | 'isByState'> & {
+    readonly lt: bigint;
+    readonly isWallet: boolean;
+    readonly isGone: boolean;
+  },
 ): 'later' | 'older' | 'unclear' {
   if (known === undefined) return 'later';
   const wasWallet = known.wallet?.owner !== undefined;
-  if (next.isWallet === wasWallet) return next.lt >= known.lt ? 'later' : 'older';
+  if (next.isWallet === wasWallet) {
+    const isLater = next.lt >= known.lt;
+    // The account may have run once more after the transaction that shows this owner.
+    const isByState = isLater ? next.isByState : known.wallet?.isByState === true;
+    if (isByState && next.owner !== known.wallet?.owner) return 'unclear';
+    return isLater ? 'later' : 'older';
+  }
   if (next.isWallet) return next.lt > known.lt ? 'later' : 'unclear';
   if (next.lt < known.lt) return 'older';
   // The row of an account that still exists does not disappear.
@@ -158,11 +188,17 @@ function touchesOf(
     owner: row?.owner,
     jetton: row?.jetton,
     isZero: row?.isZero === true,
+    isByState: row?.isByState === true,
     isNewest: true,
   };
   const owners = new Set([row?.owner, ownerBefore].filter((owner) => owner !== undefined));
   const keys = [ownerOf(address), ...[...owners].map(walletsOf)];
   return keys.map((account) => ({ account, lt, hash: '', now: 0, seqno, wallet }));
+}
+
+function transferTouchesOf(row: BlockRow): readonly BlockRow[] {
+  const { lt, hash, now, seqno } = row;
+  return transferKeysOf(row).map((account) => ({ account, lt, hash, now, seqno }));
 }
 
 /** The keys of a transaction that has received a transfer; none for any other. */

@@ -21,6 +21,8 @@ export interface ShownWallet {
   readonly jetton: string | undefined;
   /** True if a list without zero balances omits it. */
   readonly isZero: boolean;
+  /** As in `WalletRow`. */
+  readonly isByState: boolean;
   /** False once a look-up has shown a later state of it: then it counts no more. */
   isNewest: boolean;
 }

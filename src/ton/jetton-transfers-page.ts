@@ -3,7 +3,7 @@ import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
 import { type ChainPoint, NO_POINT } from './chain-point.ts';
 import type { AnswerCompleteness } from './completeness.ts';
 import type { Evidence } from './evidence.ts';
-import { isFull } from './lists.ts';
+import { isFull, isSurelyFull } from './lists.ts';
 import { readLt } from './lt.ts';
 import { hasNames } from './owned-wallets.ts';
 import { TRANSFERS_TO_ANYBODY, transfersTo } from './owner-keys.ts';
@@ -52,7 +52,7 @@ export function evidenceOfTransfers(
       fromLt: BigInt(parameterOf(request, 'start_lt') ?? 0),
       fromNow: Number(parameterOf(request, 'start_utime') ?? 0),
     },
-    last: isFull(rows, request) ? rows.at(-1) : undefined,
+    last: isSurelyFull(rows, request) ? rows.at(-1) : undefined,
   };
 }
 

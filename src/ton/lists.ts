@@ -43,3 +43,11 @@ export function isFull(rows: readonly unknown[], request: CanonicalRequest): boo
   const limit = parameterOf(request, 'limit');
   return limit === undefined ? POSSIBLE_DEFAULT_LIMITS.includes(rows.length) : rows.length === Number(limit);
 }
+
+/**
+ * True only if the request itself names the number of rows that a list has. Without a limit, nothing tells a page of 10
+ * or 100 rows that was cut from one that happens to have as many.
+ */
+export function isSurelyFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
+  return parameterOf(request, 'limit') !== undefined && isFull(rows, request);
+}

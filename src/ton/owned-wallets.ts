@@ -16,6 +16,8 @@ export interface WalletRow {
   readonly jetton: string;
   /** Its newest transaction. */
   readonly lt: bigint;
+  /** Set if that is the newest transaction of its account, which may be later than what shows the owner. */
+  readonly isByState?: true;
   /** True if a list without zero balances certainly omits it. */
   readonly isZero: boolean;
 }

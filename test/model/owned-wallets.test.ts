@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cases } from '../support/property-runs.ts';
-import { type OwnerRule, outdatedAboutOwners, ownerSchedules } from './owned-wallets.ts';
+import { type Happening, type OwnerRule, outdatedAboutOwners, ownerSchedules } from './owned-wallets.ts';
 
 const RUNS = cases(60);
 
@@ -18,6 +18,35 @@ const RULES: readonly OwnerRule[] = [
   'a full page can lack a wallet',
 ];
 
+/**
+ * A wallet that sends a transfer in round 60, and is deleted in a given round. Three others run in turns, so that each
+ * block has a wallet that runs in no block soon after it.
+ */
+function lastTransferOf(deletedIn: number, delayMs: number, isSeenBefore: boolean) {
+  const happens = (kind: Happening['kind'], account: number, owner: number): Happening => {
+    return { kind, account, owner, jetton: 1, balance: 1 };
+  };
+  const sender = new Map<number, Happening['kind'][]>([
+    [0, ['own']],
+    [50, isSeenBefore ? ['run'] : []],
+    [60, deletedIn === 60 ? ['send', 'delete'] : ['send']],
+    [61, deletedIn === 61 ? ['delete'] : []],
+  ]);
+  const rounds = Array.from({ length: 110 }, (_, round) => round);
+  return {
+    happenings: rounds.map((round) => [
+      ...(sender.get(round) ?? []).map((kind) => happens(kind, 0, kind === 'send' ? 2 : 1)),
+      happens(round < 3 ? 'own' : 'run', 3 + (round % 3), 0),
+    ]),
+    commitDelays: rounds.map((round) => (round === 60 ? delayMs : 0)),
+    lagMs: 0,
+    answers: [{ isLagging: false, takesMs: 0 }],
+    forgetsDeleted: true,
+    hasHotWallet: false,
+    lookUpsLag: false,
+  };
+}
+
 describe('answers about owners that blocks and look-ups prove', () => {
   test('lack no commit that was older than a second plus the replica lag when they were served', async () => {
     let proven = 0;
@@ -31,6 +60,17 @@ describe('answers about owners that blocks and look-ups prove', () => {
     );
     // Otherwise the property would show nothing.
     expect(proven).toBeGreaterThan(RUNS.numRuns * 10);
+  });
+
+  test.each([
+    ['in its own block', 60, 0, false],
+    ['in the next block, and both are committed at once', 61, 400, false],
+    ['in the next block, which is committed before', 61, 500, false],
+    ['in the next block, which is committed before, and that look-ups have shown', 61, 500, true],
+  ])('show the last transfer of a wallet that is deleted %s', async (_, deletedIn, delayMs, isSeenBefore) => {
+    const { outdated, proven } = await outdatedAboutOwners(lastTransferOf(deletedIn, delayMs, isSeenBefore));
+    expect(outdated).toEqual([]);
+    expect(proven).toBeGreaterThan(50);
   });
 
   test.each(RULES)('need the rule: %s', async (rule) => {

@@ -161,6 +161,7 @@ describe('a block is settled', () => {
   test.each([
     ['if its indexer named no head before', () => {}],
     ['if that block may have been there before', () => lookUps.headIs(2, now, 'one')],
+    ['if the head is one of a replica that is behind', () => lookUps.headIs(0, now, 'one')],
     ['if another indexer named the head', () => lookUps.headIs(1, now, 'two')],
     ['if the head was requested before it was read', () => lookUps.headIs(1, now - 5000, 'one')],
     [

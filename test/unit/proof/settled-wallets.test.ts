@@ -97,6 +97,20 @@ describe('the wallet of a look-up', () => {
     expect([shows('y', 6), shows('y', 8)]).toEqual([false, true]);
   });
 
+  test('by its state may have run after it got its owner, so another owner at any time leaves both in doubt', () => {
+    settle(transaction(12), { ...walletOf('x', 12), isByState: true });
+    settle(transaction(11), walletOf('y', 11));
+    expect([shows('x', 10), shows('x'), shows('y')]).toEqual([false, false, false]);
+    settle(transaction(13), walletOf('y', 13));
+    expect([shows('x'), shows('y'), shows('y', 13)]).toEqual([true, false, true]);
+  });
+
+  test('by its state does not replace another owner, because it may come from a replica that lacks that row', () => {
+    settle(transaction(11), walletOf('y', 11));
+    settle(transaction(12), { ...walletOf('x', 12), isByState: true });
+    expect([shows('y'), shows('x')]).toEqual([false, false]);
+  });
+
   test('that was deleted is in no list', () => {
     settle(transaction(5), walletOf('x', 5));
     settle(transaction(6, { isGone: true }));
@@ -130,6 +144,45 @@ describe('a transfer', () => {
   test('touches nobody in an account that is no jetton wallet: anybody can send it', () => {
     settle(transaction(5, { transfer }));
     expect(keysTouched(transfersTo(RECIPIENT), transfersFrom('x'), transfersOf('j'))).toEqual([]);
+  });
+
+  describe('in a wallet whose row disappeared with it before the look-up', () => {
+    const received = () => keysTouched(transfersTo(RECIPIENT), transfersFrom('x'), transfersOf('j'));
+
+    test('touches as if the wallet were known, if it was deleted in the same block', () => {
+      const rows = [transaction(5, { transfer }), transaction(6, { isGone: true }), transaction(7)];
+      settled.settle(new Map([['j', transaction(7)]]), [], rows);
+      expect(received()).toHaveLength(3);
+    });
+
+    test('touches once a later block shows that it was deleted, and not before', () => {
+      settle(transaction(5, { transfer }));
+      settle(transaction(6));
+      expect(received()).toEqual([]);
+      settle(transaction(7, { isGone: true }));
+      expect(received()).toHaveLength(3);
+      expect([...touches.since(transfersTo(RECIPIENT), now)].map(({ hash }) => hash)).toEqual(['5']);
+    });
+
+    test('touches if the later block was settled first', () => {
+      settle(transaction(6, { isGone: true }));
+      settle(transaction(5, { transfer }));
+      expect(received()).toHaveLength(3);
+    });
+
+    test('touches if any look-up has shown the wallet, also after it was deleted', () => {
+      settle(transaction(4), walletOf('x', 4));
+      settle(transaction(6, { isGone: true }));
+      settle(transaction(7, { transfer }));
+      expect(received()).toHaveLength(3);
+    });
+
+    test('does not touch if the account is deleted more than a minute later', () => {
+      settle(transaction(5, { transfer }));
+      now += 63_000;
+      settle(transaction(7, { isGone: true }));
+      expect(received()).toEqual([]);
+    });
   });
 
   test('without a body may be to anybody', () => {

@@ -46,6 +46,11 @@ describe('a page of transfers', () => {
     expect(shows(`${BY_OWNER}&limit=3`, full, 4, 4)).toBe(false);
   });
 
+  test.each([10, 100])('of %i rows without a limit may be whole, so it must also show what is older', (count) => {
+    const page = pageOf(...Array.from({ length: count }, (_, place) => row(500 - place)));
+    expect([shows(BY_OWNER, page, 4), shows(`${BY_OWNER}&limit=${count}`, page, 4)]).toEqual([false, true]);
+  });
+
   test('lacks what is before its start', () => {
     expect([shows(`${BY_OWNER}&start_lt=5`, pageOf(), 4), shows(`${BY_OWNER}&start_lt=5`, pageOf(), 5)]).toEqual([
       true,

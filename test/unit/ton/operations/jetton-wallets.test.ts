@@ -22,7 +22,15 @@ const shown = (changes: Partial<ShownWallet> = {}, lt = 50n) => ({
   lt,
   hash: '',
   now: 0,
-  wallet: { address: ADDRESS, owner: OWNER, jetton: JETTON, isZero: false, isNewest: true, ...changes },
+  wallet: {
+    address: ADDRESS,
+    owner: OWNER,
+    jetton: JETTON,
+    isZero: false,
+    isByState: false,
+    isNewest: true,
+    ...changes,
+  },
 });
 
 /** True if a list shows what a look-up has shown. */
