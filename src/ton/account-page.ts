@@ -3,7 +3,7 @@ import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
 import { type AnswerCompleteness, orderOfPage } from './completeness.ts';
 import type { Evidence } from './evidence.ts';
 import { type Finality, isFinal } from './finality.ts';
-import { isAscending, isShort } from './lists.ts';
+import { isAscending, isShort, isSurelyFull } from './lists.ts';
 import { readLt } from './lt.ts';
 
 /** A row of a page of an account's transactions. */
@@ -35,9 +35,9 @@ export function evidenceOfAccountPage(request: CanonicalRequest, body: JsonObjec
   if (rows === undefined) return undefined;
   const isOldestFirst = isAscending(request);
   const newestFirst = isOldestFirst ? rows.toReversed() : rows;
-  const isWhole = isShort(rows, request);
+  const isWhole = !isSurelyFull(rows, request);
   if (!newestFirst.every((row, at) => isNextBefore(row, newestFirst[at + 1]))) return undefined;
-  if (isOldestFirst && !isWhole) return undefined;
+  if (isOldestFirst && !isShort(rows, request)) return undefined;
   const startLt = BigInt(parameterOf(request, 'start_lt') ?? 0);
   const oldest = newestFirst.at(-1);
   if (isWhole && oldest !== undefined && startLt > 0n && oldest.previousLt >= startLt) return undefined;
