@@ -11,6 +11,8 @@ import type { OperationName } from '../ton/operation-names.ts';
 import { type OperationsInUse, targetOf } from '../ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders, whyUncached } from '../ton/parse-call.ts';
 import type { FollowerState, ShownFollower } from './block-proof.ts';
+import { renderCacheStatus } from './cache-status.ts';
+import { cacheStatusOf, type Ended } from './phase.ts';
 
 /** A cached answer in one tier. Durations in milliseconds; negative ones have passed. */
 export interface CachedAnswer {
@@ -70,6 +72,8 @@ export interface ExplainedCall {
   readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
   /** The proof of the answer in memory. Absent if blocks prove no answers of the operation. */
   readonly proof?: ExplainedProof;
+  /** The `Cache-Status` that a request would get now; absent for a miss, whose answer decides. */
+  readonly cacheStatus?: string;
 }
 
 /** The block up to which an answer is proven, or the reason why it is not. */
@@ -92,6 +96,16 @@ export interface ExplainDependencies {
   /** Absent if no answers are proven. */
   readonly proof: ShownFollower | undefined;
   readonly now: () => EpochMs;
+}
+
+/** How a request would end now that needs no answer of the indexer. */
+function phaseNow(memory: Entry | undefined, redis: Entry | undefined, at: EpochMs): Ended | undefined {
+  const ended = { collapsed: false, at };
+  if (memory?.proof !== undefined && memory.proof.doubt === undefined)
+    return { kind: 'proven', entry: memory, ...ended };
+  const isServed = (entry: Entry) => ['fresh', 'stale-while-revalidate'].includes(freshnessOf(entry, at));
+  if (memory !== undefined && isServed(memory)) return { kind: 'hit', entry: memory, tier: 'memory', ...ended };
+  return redis !== undefined && isServed(redis) ? { kind: 'hit', entry: redis, tier: 'redis', ...ended } : undefined;
 }
 
 /**
@@ -133,6 +147,7 @@ export function explainWith({
     const key = cacheKey(network, call);
     const { memory, redis } = await cache.inspect(key, tags);
     const explained = operation.evidence && explainProof(memory);
+    const served = phaseNow(memory, typeof redis === 'string' ? undefined : redis, now());
     return {
       operation: operation.name,
       target: targetOf(operation.name, request.query),
@@ -145,6 +160,7 @@ export function explainWith({
       memory: memory === undefined ? 'absent' : describe(memory),
       redis: typeof redis === 'string' ? redis : describe(redis),
       ...(explained && { proof: explained }),
+      ...(served !== undefined && { cacheStatus: renderCacheStatus(cacheStatusOf(served)) }),
     };
   };
   return async (text, headers) => {

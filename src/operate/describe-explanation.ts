@@ -25,6 +25,7 @@ export function describeExplanation(explanation: Explanation): string {
   rows.push(...indexers.map(indexerRow));
   rows.push(['memory', describeAnswer(memory)], ['redis', describeAnswer(redis)]);
   if (proof !== undefined) rows.push(['proof', describeProof(proof)]);
+  rows.push(['now', explanation.cacheStatus ?? 'a miss']);
   const table = textTable(['', ''], rows).replace(/^\n/, '');
   return `${table}\nPossible lifetimes (the body decides):\n${describeLifetimes(lifetimes)}`;
 }

@@ -27,6 +27,7 @@ describe('toncache explain', () => {
     expect(stdout).toMatch(/^on a miss +127\.0\.0\.1:\d+ may get it$/m);
     expect(stdout).toMatch(/^key +\S.* masterchainBlockShards\?seqno=\d+$/m);
     expect(stdout).toMatch(/^ignored +_=1 \(the operation does not read it\)$/m);
+    expect(stdout).toMatch(/^now +toncache; hit; ttl=\d+; detail=memory$/m);
     expect(stdout).toMatch(/^memory +final, fresh for 2[0-4](\.\d)? h, requested 0 ms ago, status 200, \d+ bytes$/m);
     expect(stdout).toMatch(/^ +shardsFinal +24 h +10 min +24 h$/m);
     const json = await toncache(['explain', '--json', newestBlock(world)]);

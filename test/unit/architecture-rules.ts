@@ -105,7 +105,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 27_861, settings: 65, metrics: 50, events: 37 };
+export const CEILINGS = { lines: 27_878, settings: 65, metrics: 50, events: 37 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported
