@@ -64,7 +64,7 @@ export type Ended<Kind extends Phase = Phase> = Kind & {
   readonly at: EpochMs;
 };
 
-/** The outcome of a request, for metrics; `client-closed-request` is none of a request that was answered. */
+/** The outcome of a request, for metrics. `client-closed-request`: its client left before the answer. */
 export function outcomeOf(ended: Ended): RequestOutcome | 'client-closed-request' {
   switch (ended.kind) {
     case 'hit':

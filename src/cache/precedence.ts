@@ -1,7 +1,7 @@
 import { retentionEnd, usableUntil } from '../freshness.ts';
 import { type Completeness, type Entry, FINGERPRINT_BYTES, HIGHEST_CLASS_RANK, STATE_BYTES } from './entry.ts';
 
-/** Whether an answer replaces the kept one, or the reason why not. */
+/** An answer replaces the kept one, or the reason why it does not. */
 export type Precedence = 'replaces' | 'older' | 'regressed';
 
 /**
@@ -73,7 +73,7 @@ function endAfterUse(kept: Entry, since: number): number | undefined {
   return end !== undefined && ownUseUntil <= since && ownUseUntil < end ? end : undefined;
 }
 
-/** Whether the next answer is more or less complete than the kept one. */
+/** The completeness of the next answer, compared with the kept one. */
 export type Comparison = 'more' | 'equal' | 'less';
 
 /**

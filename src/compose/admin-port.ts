@@ -64,7 +64,7 @@ export function openAdminPort(context: AppContext, parts: AdminPortDependencies)
   });
   return {
     server,
-    /** Whether the public port listens, and is not about to close: what `/readyz` reports. */
+    /** Sets the answer of `/readyz`: true while the public port listens and is not about to close. */
     setReady: (isReady: boolean): void => {
       ready = isReady;
     },

@@ -96,7 +96,7 @@ export class Head {
     return this.#fault === undefined ? this.#newest : -1;
   }
 
-  /** The block that it named last, or has shown since, whether its head counts or not; -1 while there is none. */
+  /** Its newest block, also while its head does not count; -1 before the first. */
   get namedBlock(): number {
     return this.#newest;
   }
@@ -106,7 +106,7 @@ export class Head {
     return this.#fault === undefined && this.#oldest > 0 ? this.#oldest : undefined;
   }
 
-  /** The highest block in an answer; -1 while there is none. */
+  /** The highest block in an answer; -1 before the first. */
   get highestBlock(): number {
     return this.#highest;
   }

@@ -38,7 +38,7 @@ const LINES: ByEvent<Line | undefined> = {
     }),
     topic: `paused keys of ${indexer}`,
   }),
-  // Its condition has the words of an error; this line also has the first bytes of a body that is no answer of the API.
+  // The condition has the words of an error. This line also has the first bytes of a body from outside of the API.
   'upstream-useless': ({ indexer, operation, code, status, contentType, begins }) =>
     code === 'upstream-invalid'
       ? {

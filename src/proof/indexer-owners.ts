@@ -71,8 +71,8 @@ function stateLtsIn({ accounts }: JsonObject): Map<string, bigint> | undefined {
 }
 
 /**
- * The jetton wallets among accounts, by their metadata; `undefined` if there is none, or a wallet without its owner. It
- * does not show their newest transactions, so those of the states count.
+ * The jetton wallets among accounts, by their metadata; `undefined` for a body without metadata, or with a wallet
+ * without an owner. Metadata does not show their newest transactions, so those of the states count.
  */
 function walletsInMetadata(
   { metadata }: JsonObject,

@@ -11,7 +11,7 @@ import type { SettledWallets } from './settled-wallets.ts';
  */
 export interface OwnerSource {
   wallets(accounts: readonly string[]): Promise<LookedUp | undefined>;
-  /** The same with the newest transaction of every account, also of one that is no jetton wallet. */
+  /** The same with the newest transaction of every account, not of jetton wallets alone. */
   states(accounts: readonly string[]): Promise<LookedUp | undefined>;
 }
 
@@ -126,7 +126,7 @@ export class OwnerLookUps {
     return instant >= this.#validFrom;
   }
 
-  /** The oldest block that is read and not settled; infinite if there is none. */
+  /** The oldest block that is read and not settled; infinite if all are settled. */
   get oldestUnsettled(): number {
     return Math.min(...this.#blocks.keys());
   }

@@ -19,7 +19,7 @@ export interface ServedPaths {
   readonly passedPaths?: readonly string[] | undefined;
 }
 
-/** The operation at a path, and what passes requests for it through: each absent if there is none. */
+/** The operation at a path, and the pass-through of its requests; `undefined` for a path without one. */
 export function servedAt(
   target: Target,
   { operations, passThrough, streaming, passedPrefixes, isPassed = () => true }: ServedPaths,
