@@ -11,6 +11,7 @@ import type { BlockProof } from './compose/attached-proof.ts';
 import { CONSTANTS, type Constants } from './compose/constants.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
+import { openOperations } from './compose/open-operations.ts';
 import { openPublicPort } from './compose/public-port.ts';
 import { loadRedisClient } from './compose/redis.ts';
 import { type OpenTellingDependencies, openTelling } from './compose/telling.ts';
@@ -26,7 +27,6 @@ import { openBlockProof } from './proof/block-proof.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import type { DescribedMetric } from './tell/metrics.ts';
 import { lifetimesWith } from './ton/lifetime-table.ts';
-import { OperationsInUse } from './ton/operations.ts';
 
 /** A timer that keeps a process alive. */
 const LASTING_MS = 1000;
@@ -95,7 +95,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const { http } = settings;
 
   const connect = await loadRedisClient(settings);
-  const operations = new OperationsInUse(settings.operations);
+  const operations = openOperations(settings);
   const telling = openTelling({ settings, operations, logger, logOutput, monotonic });
   const { events, metrics, conditions, errors } = telling;
   const endLog = logEvents(logger, monotonic, events);
@@ -110,7 +110,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     metrics,
     conditions,
     errors,
-    names: new Names({ askResolver, now: monotonic }),
+    names: new Names(askResolver, monotonic),
     now,
     monotonic,
     random,
@@ -142,7 +142,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const topKeys = new TopKeys(random, monotonic);
   const topClients = new TopKeys(random, monotonic);
-  const waitingClients = () => countWaiting(indexers.admission.backlog.clients());
+  const waitingClients = () => countWaiting(indexers.admission.waitingClients());
   const shownClient = settings.clients.showAddresses ? (client: string) => client : shortened;
   const { logRequests: requests, logRequestsSample: sample } = settings;
   const port = openPublicPort(context, {
@@ -152,9 +152,11 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     indexers,
     proof,
     instances,
+    exchange: purges,
+    isClockShared: () => clock.isShared,
     onTouch: topKeys.count,
     onClient: topClients.count,
-    onLimited: (client) => events.report({ name: 'client-limited', client: shownClient(client) }),
+    share: telling.share,
     onAnswered:
       requests === 'off'
         ? undefined
@@ -187,15 +189,14 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     indexers: indexers.all,
     clock,
     hasRedis: redis !== undefined,
-    askHeads: indexers.askHeads,
+    shownClient,
     crowd: () => {
       const waiting = waitingClients();
-      const [first, second] = topClients.top(2);
       return {
-        waiting: indexers.admission.backlog.size,
+        waiting: indexers.admission.waiting,
         waitingClients: waiting.length,
         waitingShare: waiting[0]?.share ?? 0,
-        askingShare: second === undefined ? 0 : (first?.share ?? 0),
+        askingShare: topClients.mostShare,
       };
     },
   });
@@ -210,6 +211,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       counted: telling.counted,
       isRedisUsed: redis && (() => telling.isRedisUsed() && purges.isCurrent),
     },
+    episodes: telling.episodes,
     tell: told.tell,
     topKeys,
     topClients,

@@ -21,7 +21,7 @@ if (newestIn('src', 'tsconfig.json', 'package.json') > timeOf(buildInfo)) proces
 /** Returns the exit code. */
 function build(): number {
   const [folder, ownInfo] = [join(dist, `.building-${own}`), `${buildInfo}-${own}`];
-  console.error('compiling src/ into dist/ ...');
+  console.error('compiling src/ into dist/: 7 to 15 s on 2 cores ...');
   try {
     mkdirSync(folder, { recursive: true });
     const { mtime: startedAt } = statSync(folder);

@@ -46,6 +46,7 @@ export class CircuitBreaker {
   readonly #dependencies: CircuitBreakerDependencies;
   #isClosed = true;
   #openUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #hasAnswered = false;
   #trialIsUnderWay = false;
   #passOverUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   #failedTrials = 0;
@@ -57,6 +58,27 @@ export class CircuitBreaker {
   /** True if all calls are let through: it never opened, or its last trial succeeded. */
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** `open`: no call is let through now. `half-open`: the next call is the trial. */
+  get state(): 'closed' | 'open' | 'half-open' {
+    if (this.#isClosed) return 'closed';
+    return this.isOpen ? 'open' : 'half-open';
+  }
+
+  /**
+   * True if the callee seems to fail: it is open, or it is half-open and the callee has answered nothing since it opened.
+   * A trial needs a call, which may not come for hours.
+   */
+  get isFailing(): boolean {
+    return this.isOpen || !(this.#isClosed || this.#hasAnswered);
+  }
+
+  /** Call when the callee answers anything, also what is not counted here. Returns true for the first answer since it opened. */
+  answered(): boolean {
+    const isFirst = !(this.#isClosed || this.#hasAnswered);
+    this.#hasAnswered = true;
+    return isFirst;
   }
 
   /** True if no call is let through now: it is open, or its trial is under way. */
@@ -117,6 +139,7 @@ export class CircuitBreaker {
     const { now, openMs } = this.#dependencies;
     const ms = openMs(this.#failedTrials, retryAfterMs);
     this.#openUntil = Math.max(this.#openUntil, now() + ms);
+    this.#hasAnswered = false;
     return ms;
   }
 }

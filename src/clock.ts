@@ -18,6 +18,12 @@ const FURTHEST_BACK_MS = 5;
 
 const LOOK_AT_WALL_EVERY_MS = 1000;
 
+/** A clock is shared for this time after a sample of the server's time, and not before this time after a jump. */
+const SHARED_FOR_MS: Ms = 2000;
+
+/** The largest difference of two shared clocks: the longest round trip of a sample that makes one shared. */
+export const SHARED_CLOCKS_DIFFER_BY_MS: Ms = 250;
+
 /** A sample with a shorter round trip has an error of at most half of it: it sets the time. */
 const QUICK_ROUND_TRIP_MS = 5;
 
@@ -37,6 +43,8 @@ export class Clock {
   #wallOffsetMs: Ms;
   #offsetMs: Ms;
   #knowsServer = false;
+  #sharedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #jumpedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   #jumped: () => void = () => {};
 
   constructor(dependencies: ClockDependencies) {
@@ -55,6 +63,15 @@ export class Clock {
   }
 
   /**
+   * True if a server has set this clock within the last 2 s, and it has not jumped since: then it differs from the other
+   * clocks that this server has set by less than {@link SHARED_CLOCKS_DIFFER_BY_MS}.
+   */
+  get isShared(): boolean {
+    const from = this.#dependencies.monotonic() - SHARED_FOR_MS;
+    return this.#sharedAt > from && this.#jumpedAt <= from;
+  }
+
+  /**
    * Takes a server's time, which was requested at `sentAt` and has just arrived. From then on the server's time counts.
    */
   readonly learn = (serverTime: EpochMs, sentAt: MonotonicMs): void => {
@@ -62,6 +79,7 @@ export class Clock {
     const [least, most] = [serverTime - receivedAt, serverTime - sentAt];
     const isSet = receivedAt - sentAt <= QUICK_ROUND_TRIP_MS || !this.#knowsServer;
     this.#knowsServer = true;
+    if (receivedAt - sentAt <= SHARED_CLOCKS_DIFFER_BY_MS) this.#sharedAt = receivedAt;
     this.#setOffset(isSet ? (least + most) / 2 : Math.min(Math.max(this.#offsetMs, least), most));
   };
 
@@ -83,7 +101,7 @@ export class Clock {
     const aheadMs = offsetMs - this.#offsetMs;
     const jumped = aheadMs > JUMP_MS || aheadMs < -FURTHEST_BACK_MS;
     this.#offsetMs = offsetMs;
-    if (jumped) this.#jumped();
+    if (jumped) this.#jump();
   }
 
   #lookAtWall(): void {
@@ -91,7 +109,12 @@ export class Clock {
     if (Math.abs(wallOffsetMs - this.#wallOffsetMs) <= JUMP_MS) return;
     this.#wallOffsetMs = wallOffsetMs;
     // The machine may have been suspended, so that entries are older than they look until the server's next answer.
-    if (this.#knowsServer) this.#jumped();
+    if (this.#knowsServer) this.#jump();
     else this.#setOffset(wallOffsetMs);
+  }
+
+  #jump(): void {
+    this.#jumpedAt = this.#dependencies.monotonic();
+    this.#jumped();
   }
 }

@@ -1,4 +1,4 @@
-import { FAILURES } from './failures/codes.ts';
+import { FAILURES, type Failure } from './failures/codes.ts';
 import type { ExplainedBy } from './failures/explained-by.ts';
 import { REFUSED, type RefusedReason } from './failures/refusals.ts';
 import { retryAfterSeconds } from './failures/retry-after.ts';
@@ -30,12 +30,16 @@ export interface ErrorDetails {
   readonly reason?: RefusedReason | undefined;
   /** The indexer's own error body, passed on unchanged: at most `LONGEST_ERROR_BYTES`. Only for `upstream-error`. */
   readonly upstreamBody?: Buffer | undefined;
+  /** Set if this error body answers the request: the indexer works. */
+  readonly isOwnAnswer?: true | undefined;
   /** The indexer's `X-API-Version`, if it sent one. */
   readonly apiVersion?: string | undefined;
   /** The time in seconds after which a client should retry. */
   readonly retryAfterSeconds?: number | undefined;
   /** The accepted methods. */
   readonly allow?: string;
+  /** The reason at length, with settings and lists, for operators. Clients get the message. */
+  readonly explained?: string | undefined;
   /** The values of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
   readonly rateLimit?: ClientLimit;
 }
@@ -70,17 +74,40 @@ export class ProxyError extends Error {
     return new ProxyError(this.code, this.message, { ...this.details, ...details });
   }
 
+  /** The same failure in the words for operators, if they differ from those for clients. */
+  get forOperators(): ProxyError {
+    const { explained } = this.details;
+    return explained === undefined ? this : new ProxyError(this.code, explained, this.details);
+  }
+
   /** The same failure for a wait that is known now. See {@link Told}. */
   withWait(waitMs: Ms, chance: number): ProxyError {
     return this.with({ retryAfterSeconds: retryAfterSeconds(FAILURES[this.code].retryAfter, waitMs, chance) });
   }
 
+  /** The status that the client gets. */
+  get status(): number {
+    const { upstreamStatus } = this.details;
+    if (this.code === 'upstream-error' && upstreamStatus !== undefined) return upstreamStatus;
+    const words = this.#words;
+    return 'status' in words ? words.status : FAILURES[this.code].status;
+  }
+
   /** The condition that explains it to operators, and its words without that condition. */
   get why(): { readonly condition: ExplainedBy; readonly says: string } {
-    const { reason, indexer } = this.details;
-    const its: { readonly condition?: ExplainedBy; readonly operatorReads: string } =
-      this.code === 'overloaded' && reason !== undefined ? REFUSED[reason] : FAILURES[this.code];
-    return { condition: its.condition ?? 'bug', says: sentenceOf(its, indexer) };
+    const its: { readonly condition?: ExplainedBy; readonly operatorReads: string } = this.#words;
+    return { condition: its.condition ?? 'bug', says: sentenceOf(its, this.details.indexer) };
+  }
+
+  /** Its row of the registry: that of the reason for a refusal, or of its code. */
+  get #words() {
+    const { reason } = this.details;
+    return this.code === 'overloaded' && reason !== undefined ? REFUSED[reason] : FAILURES[this.code];
+  }
+
+  /** True if the request itself is wrong: then no condition explains the failure. */
+  get isMistake(): boolean {
+    return !('condition' in FAILURES[this.code]);
   }
 
   /** True if a request was sent to the indexer (or it could not be reached), as opposed to a refusal by this proxy. */
@@ -106,10 +133,12 @@ interface Told<Code extends ErrorCode> extends Omit<ErrorDetails, 'retryAfterSec
 /** A failure in the words of the registry, with the `Retry-After` of its code. */
 export function failure<Code extends ErrorCode>(code: Code, told: Told<Code> = {}): ProxyError {
   const { text = 'usual', values, waitMs = 0, chance = 0, ...details } = told;
-  const { clientReads, retryAfter } = FAILURES[code];
-  const words = (clientReads as Readonly<Record<string, string>>)[text] ?? clientReads.usual;
-  return new ProxyError(code, values === undefined ? words : filled(words, values), {
+  const { clientReads, retryAfter, explained }: Failure = FAILURES[code];
+  const say = (words: string) => (values === undefined ? words : filled(words, values));
+  const atLength = explained?.[text];
+  return new ProxyError(code, say(clientReads[text] ?? clientReads.usual), {
     ...details,
+    ...(atLength !== undefined && { explained: say(atLength) }),
     retryAfterSeconds: retryAfterSeconds(retryAfter, waitMs, chance),
   });
 }

@@ -1,7 +1,7 @@
 import type { KeyPaused } from './admission/pause.ts';
 import type { FollowerEvent } from './answer/block-proof.ts';
-import type { UselessAnswer } from './answer/indexers.ts';
-import type { LoadEvent } from './answer/load-entry.ts';
+import type { UselessAnswer } from './answer/classify-answer.ts';
+import type { LoadEvent } from './answer/load.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import type { PassEvent } from './http/pass-through/pass-on.ts';
 import type { ResponderEvent } from './http/public/responder.ts';
@@ -33,8 +33,6 @@ export type AppEvent =
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
   /** The trusted proxy at this address names clients only in a header that is not read. */
   | { readonly name: 'client-not-named'; readonly address: string; readonly header: string }
-  /** A request was refused because its client exceeds its limit; the address as operators may see it. */
-  | { readonly name: 'client-limited'; readonly client: string }
   /** A connection to one of our ports could not be accepted, for example without a free descriptor. */
   | { readonly name: 'not-accepted'; readonly cause: unknown }
   /** The limit of open files has no room for `http.maxConnections`. */

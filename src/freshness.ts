@@ -28,13 +28,16 @@ export interface Retention {
 }
 
 /**
- * Why a kept answer is not proven. `not-checked`: its transactions could not be read, or it came from Redis.
+ * Why a kept answer is not proven. `not-checked`: its transactions could not be read.
  * `not-alive`: not all blocks that existed a second ago are known to be read. `not-settled`: or the owners of the jetton
  * wallets in them are not known. `too-old`: it is older than its bound.
  * `asked-too-early`: blocks were skipped, or transactions forgotten, since its request or shortly before. `touched`: it
- * lacks a transaction of its accounts that was seen since then.
+ * lacks a transaction of its accounts that was seen since then. Of a result of a get-method also: `asked-once`: no earlier
+ * answer since the last transaction was the same. `answers-differ`: this method gave different answers without one.
  */
-export type ProofDoubt = 'not-checked' | 'not-alive' | 'not-settled' | 'too-old' | 'asked-too-early' | 'touched';
+export type ProofDoubt =
+  | ('not-checked' | 'not-alive' | 'not-settled' | 'too-old' | 'asked-too-early' | 'touched')
+  | ('asked-once' | 'answers-differ');
 
 /**
  * The judge of a kept answer about accounts, by the transactions that this instance has seen in blocks and answers
@@ -48,6 +51,13 @@ export interface Proof {
    * is not served within its lifetime either.
    */
   isOutdated(at?: number): boolean;
+  /**
+   * Takes the judge of another answer to the same request, requested before or after this one. `isEqual`: both have the
+   * same content. Absent if other answers prove nothing about this one.
+   */
+  compare?(other: Proof, isEqual: boolean): void;
+  /** An equal answer was requested this long before this one, in milliseconds; `undefined` if none is known. */
+  readonly equalMs?: number | undefined;
   /** It is never proven for longer than this after its request, in milliseconds: it is kept for this long. */
   readonly keptMs: number;
   /** The memory that it takes. */
@@ -93,19 +103,31 @@ export function usableUntil({ freshUntil, staleWhileRevalidate, staleIfError }: 
   return freshUntil + Math.max(staleWhileRevalidate, staleIfError);
 }
 
+/** True if an answer is only for the clients that wait for it: its row in the table of lifetimes has no time at all. */
+export function isNeverKept({ lifetime, staleWhileRevalidate, staleIfError }: Instants): boolean {
+  return lifetime + staleWhileRevalidate + staleIfError === 0;
+}
+
 /** The end of {@link Retention.sinceGiven}; `undefined` for an answer that is not kept after its use. */
 export function retentionEnd({ askedAt, ageValueSeconds, meta: { retention } }: Retained): number | undefined {
   return retention && askedAt - ageValueSeconds * 1000 + retention.sinceGiven;
 }
 
-/**
- * The instant after which an answer is not even compared: its copies expire then. A copy in memory stays for longer if
- * blocks can still prove it.
- */
+/** The instant after which an answer is not even compared. It is stored for longer if blocks can still prove it. */
 export function keptUntil(answer: Retained): number {
   const until = usableUntil(answer);
   const end = retentionEnd(answer);
   if (end === undefined) return until;
   const provenUntil = answer.proof === undefined ? until : answer.askedAt + answer.proof.keptMs;
   return Math.max(until, Math.min(Math.max(until, provenUntil) + (answer.meta.retention?.afterUse ?? 0), end));
+}
+
+/** `until`, or the end of the time in which an answer can be proven if that is later. */
+export function provableUntil({ askedAt, proof }: Retained, until: number): number {
+  return proof === undefined ? until : Math.max(until, askedAt + proof.keptMs);
+}
+
+/** The instant after which an answer is neither compared nor proven: its copies expire then. */
+export function storedUntil(answer: Retained): number {
+  return provableUntil(answer, keptUntil(answer));
 }

@@ -7,7 +7,7 @@ export type Outcome =
   | 'answered'
   /** The indexer's own "nothing there": its 404, or an empty list. */
   | 'absent'
-  /** Another 4xx. */
+  /** A 4xx that reports a fault of the request ({@link FAULTS_OF_REQUESTS}). */
   | 'client-error'
   /** A body that is larger than `upstream.maxBodySize`. */
   | 'too-large'
@@ -15,10 +15,10 @@ export type Outcome =
   | 'rate-limited'
   /** The indexer reports that it does not have the operation: 501, or a 500 with known words. */
   | 'not-served'
-  /** 401 or 403. */
+  /** 401, 402 or 403: it refuses our key, or our plan is used up. */
   | 'refused-key'
   | 'redirect'
-  /** Another 5xx. */
+  /** Another 4xx or 5xx. */
   | 'failed'
   /** An answer outside of the API: another status or body, the 404 of another server, a truncated body. */
   | 'invalid'
@@ -33,7 +33,19 @@ export type Outcome =
   /** Not sent: this process refused it. */
   | 'refused'
   /** Nothing is known: the request was not needed after all, this process ends, or the client left. */
-  | 'unknown';
+  | 'unknown'
+  /** An error of the API that answers this request, whose clients get it: it shows nothing about the indexer. */
+  | 'own-error'
+  /** 401, 402 or 403 to a passed-through request: the answer to this client. */
+  | 'passed-refused'
+  /** The same as the refusal of our key. A client can cause it, so it shows nothing about the indexer. */
+  | 'passed-key-refused'
+  /** 429 to a passed-through request. */
+  | 'passed-limited'
+  /** 5xx to a passed-through request. */
+  | 'passed-failed'
+  /** A redirect of a passed-through request to an address that its client must not get. */
+  | 'passed-redirect';
 
 /** The consequences of an outcome: a row of {@link OUTCOMES}. */
 export interface Meaning {
@@ -49,11 +61,12 @@ export interface Meaning {
   readonly health: CallResult;
   /**
    * Where the request is sent once more. `elsewhere`: to another of several indexers, paid by the budget for retries if
-   * no other is healthy. `anywhere`: also to the only one, paid by this budget. `here`: to the same one, on a new
+   * no other is healthy. `anywhere`: also to the only one, paid by this budget (a passed-through request
+   * only to another one, unpaid). `here`: to the same one, on a new
    * connection, as soon as its rate limit allows, unpaid. `if doubtful`: to another one that may know better
-   * (`fleet/doubt.ts`), unpaid.
+   * (`fleet/second-try.ts`), unpaid. `with another key`: to a backup, or without one to another indexer, unpaid.
    */
-  readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful';
+  readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful' | 'with another key';
 }
 
 /**
@@ -83,6 +96,12 @@ export const OUTCOMES: Readonly<Record<Outcome, Meaning>> = {
   unreachable: row('upstream-unreachable', 'briefly', 'all', 'failure', 'anywhere'),
   refused: row('overloaded', 'no', 'unknown', 'unknown', 'elsewhere'),
   unknown: row('internal', 'no', 'unknown', 'unknown', 'nowhere'),
+  'own-error': row('upstream-error', 'no', 'unknown', 'unknown', 'nowhere'),
+  'passed-refused': row('its answer', 'no', 'unknown', 'unknown', 'nowhere'),
+  'passed-key-refused': row('upstream-unauthorized', 'no', 'unknown', 'unknown', 'with another key'),
+  'passed-limited': row('its answer', 'no', 'pause', 'success', 'nowhere'),
+  'passed-failed': row('its answer', 'no', 'operation', 'failure', 'nowhere'),
+  'passed-redirect': row('upstream-redirect', 'no', 'none', 'success', 'nowhere'),
 };
 
 function row(
@@ -116,24 +135,61 @@ export function resultIn(breaker: BreakerKind, outcome: Outcome): CallResult {
 const BY_CODE: ReadonlyMap<string, Outcome> = new Map(
   (Object.keys(OUTCOMES) as Outcome[])
     // These never end a request, or share their code with an outcome that does.
-    .filter((outcome) => !['idle-broken', 'client-error'].includes(outcome))
+    .filter(
+      (outcome) =>
+        !['idle-broken', 'client-error', 'own-error', 'passed-key-refused', 'passed-redirect'].includes(outcome),
+    )
     .map((outcome) => [OUTCOMES[outcome].client, outcome]),
 );
 
 /** The outcome of the request that a failure comes from. */
-export function outcomeOf({ code, details: { upstreamStatus } }: Pick<ProxyError, 'code' | 'details'>): Outcome {
+export function outcomeOf({ code, details }: Pick<ProxyError, 'code' | 'details'>): Outcome {
+  const { upstreamStatus, isOwnAnswer } = details;
+  if (isOwnAnswer === true) return 'own-error';
   // Without a status it was not sent, because the indexer had reported this before.
   if (code === 'not-served' && upstreamStatus === undefined) return 'refused';
-  if (code === 'upstream-error' && upstreamStatus !== undefined && upstreamStatus < 500) return 'client-error';
+  if (code === 'upstream-error' && upstreamStatus !== undefined) return outcomeOfError(upstreamStatus);
   return BY_CODE.get(code) ?? 'unknown';
 }
 
 /** The outcome of an answer whose status decides alone: its body adds nothing. */
 export function outcomeOfStatus(status: number): Outcome | undefined {
-  if (status === 401 || status === 403) return 'refused-key';
+  if (status === 401 || status === 402 || status === 403) return 'refused-key';
   if (status === 429) return 'rate-limited';
   if (status === 501) return 'not-served';
   return status >= 300 && status < 400 ? 'redirect' : undefined;
+}
+
+/** Statuses by which an indexer may refuse a request for what it asks. By any other 4xx it fails itself. */
+const FAULTS_OF_REQUESTS: readonly number[] = [400, 409, 410, 413, 414, 416, 422, 431];
+
+/** The outcome of an operation's answer that is neither data nor the indexer's own "nothing there". */
+export function outcomeOfError(status: number): Outcome {
+  if (FAULTS_OF_REQUESTS.includes(status)) return 'client-error';
+  return outcomeOfStatus(status) ?? (status >= 400 && status <= 599 ? 'failed' : 'invalid');
+}
+
+/** An answer to a passed-through request, as far as its outcome depends on it. */
+export interface PassedAnswer {
+  readonly status: number;
+  /** True if the request was sent with our API key. */
+  readonly hadOurKey: boolean;
+  /** True if its body is an error of the API itself, such as a server in front of the indexer does not write. */
+  readonly isOwnError: boolean;
+  /** True for a redirect to another place than one below the indexer's address. */
+  readonly leadsElsewhere: boolean;
+}
+
+/**
+ * The outcome of a passed-through request. Its client gets every answer but the refusal of our key, and the address of the
+ * indexer. The API reports some mistakes of clients by 401, and by neither 402 nor 403.
+ */
+export function outcomeOfPassed({ status, hadOurKey, isOwnError, leadsElsewhere }: PassedAnswer): Outcome {
+  if (leadsElsewhere) return 'passed-redirect';
+  if (outcomeOfStatus(status) === 'refused-key')
+    return hadOurKey && !(status === 401 && isOwnError) ? 'passed-key-refused' : 'passed-refused';
+  if (status === 429) return 'passed-limited';
+  return status >= 500 ? 'passed-failed' : 'answered';
 }
 
 /**
@@ -146,8 +202,7 @@ export const CLIENT_MISTAKES: readonly number[] = [400, 409, 414, 422];
 export function outcomeOfResult(result: string): Outcome {
   const status = Number(result);
   if (Number.isNaN(status)) return BY_CODE.get(result) ?? 'unknown';
-  if (status === 200 || status === 404) return 'answered';
-  return outcomeOfStatus(status) ?? (status >= 500 ? 'failed' : status >= 400 ? 'client-error' : 'invalid');
+  return status === 200 || status === 404 ? 'answered' : outcomeOfError(status);
 }
 
 /** True if a status shows that the indexer works: an answer, or the report of a mistake in the request. */

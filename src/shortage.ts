@@ -13,6 +13,21 @@ export function isShortage(error: unknown): boolean {
   return ('code' in error && SHORTAGES.has(String(error.code))) || isShortage(error.cause);
 }
 
+let lastResidentBytes = 0;
+
+/**
+ * The resident memory of this process in bytes; the last one that was read if it cannot be read now, at first 0. On Linux
+ * reading it opens a file.
+ */
+export function residentBytes(): number {
+  try {
+    lastResidentBytes = process.memoryUsage.rss();
+  } catch (error) {
+    if (!isShortage(error)) throw error;
+  }
+  return lastResidentBytes;
+}
+
 /**
  * The system's error if this process can open no file now; otherwise `undefined`. A look-up of a name needs a file, and
  * reports "no such name" without one.

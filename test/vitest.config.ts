@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { GUARD_MS, TEST_GUARD_MS } from './support/patience.ts';
 
 // Times are guards against hanging, not requirements: the machines of CI are slow and busy.
 export default defineConfig(({ mode }) => ({
@@ -14,8 +15,8 @@ export default defineConfig(({ mode }) => ({
     // More than cores: most of the time tests wait for a socket, a process or a timer.
     maxWorkers: 5,
     globalSetup: 'test/support/global-setup.ts',
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: TEST_GUARD_MS,
+    hookTimeout: TEST_GUARD_MS,
+    expect: { poll: { timeout: GUARD_MS } },
   },
 }));

@@ -2,7 +2,7 @@ import type { CircuitBreaker, EndCall } from '../circuit-breaker.ts';
 import type { RefusedReason } from '../failures/refusals.ts';
 import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
-import type { Lane } from './lane.ts';
+import type { SendRules } from './send-rules.ts';
 
 /**
  * Why a request is not sent to the indexer: nobody waits for it any more, the indexer does not serve the operation, or
@@ -27,7 +27,7 @@ export interface Abandonable {
 }
 
 /** A request that wants to be sent to the indexer. */
-export interface EntryRequest {
+export interface EntryRequest extends SendRules {
   readonly operation: string;
   /**
    * The cache key, or method and path of a passed-through request. Circuit breakers count each key once, and a 429 pauses
@@ -38,7 +38,6 @@ export interface EntryRequest {
   readonly clients: Iterable<string>;
   /** The flight or wait for which it is sent. */
   readonly sentFor: Abandonable;
-  readonly lane: Lane;
 }
 
 /**
@@ -54,35 +53,38 @@ export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'> & Partial<Pick<
 export type EndPass = (outcome: Outcome, retryAfterMs?: Ms) => void;
 
 /**
- * Lets requests through or refuses them, by one circuit breaker: that of their operation, the pause, or that of an
- * operation that the indexer may not serve.
+ * Lets requests through or refuses them: the circuit breaker of their operation, the pause, or the guard of an operation
+ * that the indexer may not serve.
  */
 export interface Guard {
   readonly reason: RefusalReason;
-  readonly breaker: Pick<CircuitBreaker, 'isOpen' | 'isClosed' | 'retryAfterMs' | 'admit'>;
-  /** Ends a call that the breaker let through for a key, with the meaning of the outcome for this breaker. */
-  readonly end: (endCall: EndCall, outcome: Outcome, key: string, retryAfterMs?: Ms) => void;
-  /** Used instead of the breaker by a guard that treats each key separately. */
-  readonly byKey?: {
-    /** Why a request for a key would be refused now. */
-    refusal(key: string): Refusal | undefined;
-    admit(key: string): EndCall | undefined;
+  /** Its state, for those who show it. */
+  readonly breaker: Pick<CircuitBreaker, 'isOpen' | 'isClosed' | 'retryAfterMs'>;
+  /**
+   * Why a request for a key would be refused now; without a key, for any key. A half-open breaker refuses while its trial
+   * is under way.
+   */
+  refusal(key: string | undefined): Refusal | undefined;
+  /**
+   * Takes the right to send a request for a key now, which is the trial if the breaker is half-open. `undefined` if the
+   * guard refuses it: a half-open breaker may prefer another key.
+   */
+  admit(key: string): EndPass | undefined;
+}
+
+/** The guard of a breaker. `end` ends a call that was let through, with the meaning of its outcome for this breaker. */
+export function guardBy(
+  reason: RefusalReason,
+  breaker: CircuitBreaker,
+  end: (endCall: EndCall, outcome: Outcome, key: string) => void,
+): Guard {
+  return {
+    reason,
+    breaker,
+    refusal: () => (breaker.isOpen ? { reason, retryAfterMs: breaker.retryAfterMs } : undefined),
+    admit: (key) => {
+      const endCall = breaker.admit(key);
+      return endCall && ((outcome) => end(endCall, outcome, key));
+    },
   };
-}
-
-/** Takes the right to send a request for a cache key now; `undefined` if the guard refuses it. */
-export function passBy({ breaker, byKey, end }: Guard, key: string): EndPass | undefined {
-  const endCall = (byKey ?? breaker).admit(key);
-  return endCall && ((outcome, retryAfterMs) => end(endCall, outcome, key, retryAfterMs));
-}
-
-/** Why a guard would refuse a request for a key now; without a key, for any key. */
-export function refusalNow(guard: Guard, key: string | undefined): Refusal | undefined {
-  if (key !== undefined && guard.byKey !== undefined) return guard.byKey.refusal(key);
-  return guard.breaker.isOpen ? refusalOf(guard) : undefined;
-}
-
-/** The refusal of a request that a guard does not let through. */
-export function refusalOf({ reason, breaker }: Guard): Refusal {
-  return { reason, retryAfterMs: breaker.retryAfterMs };
 }

@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { residentBytes } from '../shortage.ts';
 import type { MonotonicMs } from '../time-units.ts';
 
 /** Usage of this process, each value from 0 to 1. */
@@ -144,7 +145,7 @@ function sampler(): () => ProcessLoad {
   return () => {
     const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'));
     const usedBytes = old.reduce((sum, { space_used_size: used }) => sum + used, 0);
-    const memory = limitBytes === undefined ? 0 : process.memoryUsage.rss() / limitBytes;
+    const memory = limitBytes === undefined ? 0 : residentBytes() / limitBytes;
     return { heap: usedBytes / heapBytes, memory };
   };
 }

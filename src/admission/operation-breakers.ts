@@ -1,19 +1,10 @@
 import { CircuitBreaker, type FailureCount } from '../circuit-breaker.ts';
 import { OUTCOMES, resultIn } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { Guard } from './guard.ts';
+import { type Guard, guardBy } from './guard.ts';
 
-export interface FailedKeysDependencies {
-  readonly now: () => MonotonicMs;
-  /**
-   * The breaker opens when at least `minimumThroughput` keys were requested within the window, and this part of them (0
-   * to 1) failed.
-   */
-  readonly failureRate: number;
-  readonly minimumThroughput: number;
-  /** A key counts for at least half of this time and at most all of it. */
-  readonly windowMs: Ms;
-}
+/** A breaker opens if this part of an operation's keys failed in this time; a key counts for at least half of the time. */
+const [FAILURE_RATE, WINDOW_MS]: [number, Ms] = [0.5, 10_000];
 
 /** The maximum number of keys in half a window: enough for a decision. */
 const MOST_KEYS = 1000;
@@ -24,14 +15,17 @@ const MOST_KEYS = 1000;
  * window, or is full.
  */
 export class FailedKeys implements FailureCount {
-  readonly #dependencies: FailedKeysDependencies;
+  readonly #now: () => MonotonicMs;
+  readonly #minimumKeys: number;
   /** By key: true if its last request failed. */
   #older = new Map<string, boolean>();
   #newer = new Map<string, boolean>();
   #rotateAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  constructor(dependencies: FailedKeysDependencies) {
-    this.#dependencies = dependencies;
+  /** `minimumKeys`: with fewer requested keys the breaker does not open. */
+  constructor(now: () => MonotonicMs, minimumKeys: number) {
+    this.#now = now;
+    this.#minimumKeys = minimumKeys;
   }
 
   add(key: string, failed: boolean): boolean {
@@ -41,8 +35,7 @@ export class FailedKeys implements FailureCount {
     if (!failed) return false;
     const outcomes = [...this.#older.values(), ...this.#newer.values()];
     const failures = outcomes.filter((each) => each).length;
-    const { minimumThroughput, failureRate } = this.#dependencies;
-    return outcomes.length >= minimumThroughput && failures >= failureRate * outcomes.length;
+    return outcomes.length >= this.#minimumKeys && failures >= FAILURE_RATE * outcomes.length;
   }
 
   hasFailed(key: string): boolean {
@@ -56,18 +49,15 @@ export class FailedKeys implements FailureCount {
   }
 
   #rotate(): void {
-    const now = this.#dependencies.now();
+    const now = this.#now();
     if (now < this.#rotateAt && this.#newer.size < MOST_KEYS) return;
-    const halfMs = this.#dependencies.windowMs / 2;
+    const halfMs = WINDOW_MS / 2;
     // After a whole window without a rotation, both maps are too old.
     this.#older = now < this.#rotateAt + halfMs ? this.#newer : new Map();
     this.#newer = new Map();
     this.#rotateAt = now + halfMs;
   }
 }
-
-/** A breaker opens if half of an operation's keys of the last 10 s failed. */
-const [FAILURE_RATE, WINDOW_MS] = [0.5, 10_000];
 
 /** With fewer keys, two or three broken ones would stop an operation that answers all others. */
 export const MINIMUM_THROUGHPUT = 20;
@@ -92,6 +82,21 @@ export interface OperationBreakersDependencies<Name extends string> {
   readonly openDuration: Ms;
 }
 
+/** The guard of an operation, with its circuit breaker. */
+export interface OperationGuard extends Guard {
+  readonly breaker: CircuitBreaker;
+}
+
+/** The circuit breakers of the operations at one indexer. */
+interface OperationBreakers {
+  readonly guards: ReadonlyMap<string, OperationGuard>;
+  /**
+   * Call when the indexer answers anything: a request for an operation, a head poll, a passed-through request. After its
+   * first answer the breakers that opened because it was unreachable are half-open.
+   */
+  readonly answered: () => void;
+}
+
 /**
  * Builds a circuit breaker for each operation. An unreachable indexer counts as a failure in all of them, and the first
  * breaker that closes lets the others try immediately: the indexer is back, probably for all operations. An operation's
@@ -101,13 +106,13 @@ export interface OperationBreakersDependencies<Name extends string> {
 export function operationBreakers<Name extends string>(
   operations: readonly Name[],
   { now, random, onTransition, ...settings }: OperationBreakersDependencies<Name>,
-): ReadonlyMap<string, Guard> {
+): OperationBreakers {
   const { minimumThroughput, openDuration } = settings;
   const breakers = operations.map(
     (operation) =>
       new CircuitBreaker({
         now,
-        failures: new FailedKeys({ now, failureRate: FAILURE_RATE, minimumThroughput, windowMs: WINDOW_MS }),
+        failures: new FailedKeys(now, minimumThroughput),
         openMs: (failedTrials) => openDuration * Math.min(2 ** failedTrials, LONGEST_FACTOR) * (1 - JITTER * random()),
         passOverMs: openDuration * LONGEST_FACTOR,
         onTransition: ({ state }) => {
@@ -116,16 +121,28 @@ export function operationBreakers<Name extends string>(
         },
       }),
   );
-  const guards = breakers.map((breaker): Guard => {
+  /** Those whose last failure was that the indexer could not be reached. */
+  const unreachable = new Set<CircuitBreaker>();
+  const guards = breakers.map((breaker): OperationGuard => {
     let hasBroken = false;
-    const end: Guard['end'] = (endCall, outcome, key) => {
-      if (OUTCOMES[outcome].failureOf === 'all') for (const each of breakers) each.count(key, 'failure');
+    const guard = guardBy('breaker-open', breaker, (endCall, outcome, key) => {
       const result = resultIn('operation', outcome);
+      if (OUTCOMES[outcome].failureOf === 'all')
+        for (const each of breakers) {
+          each.count(key, 'failure');
+          unreachable.add(each);
+        }
+      else if (result === 'failure') unreachable.delete(breaker);
       endCall(result);
       if (hasBroken && result === 'success') for (const each of breakers) each.tryNow();
       if (result !== 'unknown') hasBroken = outcome === 'broken';
-    };
-    return { reason: 'breaker-open', breaker, end };
+    });
+    return { ...guard, breaker };
   });
-  return new Map(operations.map((operation, index) => [operation, guards[index] as Guard]));
+  return {
+    guards: new Map(operations.map((operation, index) => [operation, guards[index] as OperationGuard])),
+    answered: () => {
+      for (const breaker of breakers) if (breaker.answered() && unreachable.has(breaker)) breaker.tryNow();
+    },
+  };
 }

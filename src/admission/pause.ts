@@ -1,8 +1,10 @@
 import { CircuitBreaker, type CircuitTransition, type EndCall, FailuresInARow } from '../circuit-breaker.ts';
 import { resultIn } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { Guard, Refusal } from './guard.ts';
-import { PausedKeys } from './paused-keys.ts';
+import type { EndPass, Guard, Refusal } from './guard.ts';
+
+/** The maximum number of remembered keys; above it the oldest 429 is forgotten. Paths may have 16 KiB. */
+const MOST_KEYS = 256;
 
 export interface PauseDependencies {
   readonly now: () => MonotonicMs;
@@ -23,12 +25,13 @@ export interface KeyPaused {
   readonly ms: Ms;
 }
 
-/** A request that was let through. */
-interface Passed {
-  readonly key: string;
+/** A key that got a 429, and is not forgotten even if its time is over. */
+interface PausedKey {
+  /** No request for the key is sent until then. */
+  readonly until: MonotonicMs;
   readonly isCached: boolean;
-  /** The number of refusals before it was sent. */
-  readonly refusals: number;
+  /** The number of 429s before this one. */
+  readonly place: number;
 }
 
 /**
@@ -51,14 +54,16 @@ export class Pause {
   readonly #dependencies: PauseDependencies;
   /** The breaker of everything. */
   readonly breaker: CircuitBreaker;
-  readonly #keys: PausedKeys;
+  /** In the order of their last 429. */
+  readonly #keys = new Map<string, PausedKey>();
+  /** The number of 429s so far. */
+  #refusals = 0;
   /** While everything waits for a trial: until then no request is sent for a key that got a 429 before. */
   #passOverUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: PauseDependencies) {
     const { now, onTransition, defaultMs, longestMs } = dependencies;
     this.#dependencies = dependencies;
-    this.#keys = new PausedKeys(now);
     this.breaker = new CircuitBreaker({
       now,
       failures: new FailuresInARow(1),
@@ -70,51 +75,71 @@ export class Pause {
 
   /** The guard of requests for keys of cached operations, or for other keys. */
   guard(isCached: boolean): Guard {
-    const { defaultMs, longestMs } = this.#dependencies;
     return {
       reason: 'paused',
       breaker: this.breaker,
-      byKey: { refusal: (key) => this.refusal(key), admit: (key) => this.#admit(key, isCached) },
-      end: (endCall, outcome, _key, retryAfterMs = defaultMs) =>
-        endCall(resultIn('pause', outcome), Math.min(longestMs, retryAfterMs)),
+      refusal: (key) => this.refusal(key),
+      admit: (key) => this.#admit(key, isCached),
     };
   }
 
-  /** Why a request for a key would be refused now. */
-  refusal(key: string): Refusal | undefined {
+  /** Why a request for a key would be refused now; without a key, for any key. */
+  refusal(key: string | undefined): Refusal | undefined {
     const { breaker } = this;
-    const keyMs = this.#keys.remainingMs(key);
+    const paused = key === undefined ? undefined : this.#keys.get(key);
+    const keyMs = this.#remainingMs(paused);
     if (breaker.isOpen) return { reason: 'paused', retryAfterMs: Math.max(breaker.retryAfterMs, keyMs) };
     if (keyMs > 0) return { reason: 'key-paused', retryAfterMs: keyMs };
-    if (breaker.isClosed || !this.#keys.has(key)) return undefined;
+    if (breaker.isClosed || paused === undefined) return undefined;
     const passOverMs = this.#passOverUntil - this.#dependencies.now();
     return passOverMs > 0 ? { reason: 'paused', retryAfterMs: passOverMs } : undefined;
   }
 
-  #admit(key: string, isCached: boolean): EndCall | undefined {
-    if (this.refusal(key) !== undefined) return undefined;
-    const endCall = this.breaker.admit(key);
-    const passed = { key, isCached, refusals: this.#keys.refusals };
-    return (
-      endCall && ((result, ms = 0) => (result === 'failure' ? this.#refused(passed, ms, endCall) : endCall(result)))
-    );
+  #admit(key: string, isCached: boolean): EndPass | undefined {
+    const { defaultMs, longestMs } = this.#dependencies;
+    const endCall = this.refusal(key) === undefined ? this.breaker.admit(key) : undefined;
+    if (endCall === undefined) return undefined;
+    const since = this.#refusals;
+    return (outcome, retryAfterMs = defaultMs) => {
+      const result = resultIn('pause', outcome);
+      if (result !== 'failure') endCall(result);
+      else this.#refused(key, isCached, Math.min(longestMs, retryAfterMs), since, endCall);
+    };
   }
 
-  #refused({ key, isCached, refusals }: Passed, ms: Ms, endCall: EndCall): void {
+  /** A request for a key got a 429. `since`: the number of 429s before it was sent. */
+  #refused(key: string, isCached: boolean, ms: Ms, since: number, endCall: EndCall): void {
     const { now, onKeyPaused } = this.#dependencies;
     const { isClosed } = this.breaker;
     // While everything pauses or waits for a trial, no 429 is forgotten.
-    if (isClosed) this.#keys.forgetEnded();
+    if (isClosed) for (const [each, { until }] of this.#keys) if (until <= now()) this.#keys.delete(each);
     const wasRefused = this.#keys.has(key);
-    this.#keys.add(key, isCached, ms);
-    if (isClosed ? this.#keys.showLimit : !wasRefused) {
+    this.#remember(key, isCached, ms);
+    const all = [...this.#keys.values()];
+    // The 429s show a limit of all requests: they came to two keys, and one of the two belongs to a cached operation.
+    const showLimit = all.length > 1 && all.some((each) => each.isCached);
+    if (isClosed ? showLimit : !wasRefused) {
       // If several requests met the limit together, the longest pause counts. A key that got a 429 before they were
       // sent has its own pause.
-      endCall('failure', this.#keys.longestMs(refusals));
+      const together = all.filter(({ place }) => place >= since);
+      endCall('failure', Math.max(0, ...together.map((each) => this.#remainingMs(each))));
       return;
     }
     if (isClosed) onKeyPaused({ key, isCached, ms });
     else this.#passOverUntil = now() + ms;
     endCall('unknown');
+  }
+
+  /** Pauses a key for this time; a longer pause stays. */
+  #remember(key: string, isCached: boolean, ms: Ms): void {
+    const until = this.#dependencies.now() + Math.max(ms, this.#remainingMs(this.#keys.get(key)));
+    this.#keys.delete(key);
+    this.#keys.set(key, { until, isCached, place: this.#refusals++ });
+    const [oldest] = this.#keys.keys();
+    if (this.#keys.size > MOST_KEYS && oldest !== undefined) this.#keys.delete(oldest);
+  }
+
+  #remainingMs(paused: PausedKey | undefined): Ms {
+    return Math.max(0, (paused?.until ?? 0) - this.#dependencies.now());
   }
 }

@@ -110,7 +110,7 @@ export class RateLimit {
     return this.#dependencies.reserveShared === undefined && !this.#isComing && now >= this.#lastAt + this.#stepMs;
   }
 
-  /** True if {@link takeFree} may succeed: a reservation can be used, or nobody here wants one and only Redis knows. */
+  /** True if {@link take} may succeed: a reservation can be used, or nobody here wants one and only Redis knows. */
   get mayBeFree(): boolean {
     return this.isHere || (this.#dependencies.reserveShared !== undefined && !this.#isComing);
   }
@@ -122,10 +122,15 @@ export class RateLimit {
     return nextMs + (ahead + this.#takers.length) * this.#perReservationMs;
   }
 
-  /** Uses the reservation that is here, for one of those who {@link want} one. */
-  take(): void {
+  /**
+   * Takes a reservation, for a request that has just seen that one can be used ({@link isHere}, {@link want}), or that
+   * one may be free ({@link mayBeFree}): then only Redis knows, and resolves with `false` if none is free.
+   */
+  take(): true | Promise<boolean> {
+    if (!this.isHere && this.mayBeFree) return this.#takeFromRedis();
     this.#waiting = Math.max(0, this.#waiting - 1);
-    this.#take();
+    this.#use();
+    return true;
   }
 
   /** A reservation that was just taken was not used: another request may use it immediately. */
@@ -143,21 +148,6 @@ export class RateLimit {
     this.#waiting = waiting;
     if (!this.isHere) this.#bring();
     return this.isHere;
-  }
-
-  /** Takes a reservation if one is free immediately. */
-  async takeFree(): Promise<boolean> {
-    const { reserveShared, now } = this.#dependencies;
-    if (this.isHere) {
-      this.#take();
-      return true;
-    }
-    if (!this.mayBeFree) return false;
-    const reserved = await reserveShared?.(this.#stepMs, 0, 0);
-    const freeAt = this.#freeAt();
-    const isFree = reserved === undefined ? freeAt <= now() && !this.#isComing : reserved.state === 'reserved';
-    if (isFree) this.#lastAt = freeAt;
-    return isFree;
   }
 
   /**
@@ -215,8 +205,11 @@ export class RateLimit {
     const most = reserveShared === undefined ? 1 : mostReserved(this.#stepMs, this.#roundTripMs);
     const wanted = Math.min(most, this.#waiting + this.#takers.length);
     while (this.#coming.length + this.#reserving < wanted) {
-      if (reserveShared === undefined) this.#expect(this.#freeAt());
-      else void this.#reserve(reserveShared, overdueMs);
+      if (reserveShared !== undefined) void this.#reserve(reserveShared, overdueMs);
+      else {
+        this.#coming.push(this.#freeAt());
+        this.#await();
+      }
     }
   }
 
@@ -227,7 +220,10 @@ export class RateLimit {
     this.#reserving++;
     const reserved = await reserveShared(this.#stepMs, longestWaitMs, overdueMs);
     this.#reserving--;
-    if (reserved !== undefined) this.#tookMs(now() - since);
+    // Rises immediately and falls slowly: a reservation that is not made in time is lost, one too many only comes a step
+    // later.
+    const ms = now() - since;
+    if (reserved !== undefined) this.#roundTripMs = Math.max(ms, this.#roundTripMs + (ms - this.#roundTripMs) / 8);
     const nowAt = this.#now();
     if (reserved?.state === 'too-long') {
       this.#isTooFar(nowAt + reserved.waitMs);
@@ -236,17 +232,10 @@ export class RateLimit {
     const freeAt = reserved === undefined ? nowAt : nowAt + reserved.waitMs;
     const reservedFor = Math.max(this.#latestAt + this.#stepMs, freeAt);
     this.#count(reservedFor);
-    this.#expect(reservedFor);
+    this.#coming.push(reservedFor);
+    this.#await();
     // Those that still wait have waited for this answer of Redis, however slow it was.
     this.#bring(LATEST_MS);
-  }
-
-  /**
-   * Rises immediately and falls slowly: a reservation that is not made in time is lost, one too many only comes a step
-   * later.
-   */
-  #tookMs(ms: Ms): void {
-    this.#roundTripMs = Math.max(ms, this.#roundTripMs + (ms - this.#roundTripMs) / 8);
   }
 
   /**
@@ -266,19 +255,13 @@ export class RateLimit {
   #isTooFar(freeAt: MonotonicMs): void {
     if (this.#isComing) return;
     this.#tooFarAt = freeAt;
+    const askAgain = () => {
+      this.#timer = undefined;
+      this.#tooFarAt = undefined;
+      this.#offer();
+    };
     const waitMs = freeAt - this.#now() - this.#dependencies.longestWaitMs;
-    this.#timer = setTimeout(() => this.#askAgain(), Math.ceil(waitMs)).unref();
-  }
-
-  #askAgain(): void {
-    this.#timer = undefined;
-    this.#tooFarAt = undefined;
-    this.#offer();
-  }
-
-  #expect(reservedFor: MonotonicMs): void {
-    this.#coming.push(reservedFor);
-    this.#await();
+    this.#timer = setTimeout(askAgain, Math.ceil(waitMs)).unref();
   }
 
   /** Waits for the next reservation, unless a wait is under way or it is here. */
@@ -308,7 +291,17 @@ export class RateLimit {
     this.#hasCome = false;
   }
 
-  #take(): void {
+  async #takeFromRedis(): Promise<boolean> {
+    const { reserveShared, now } = this.#dependencies;
+    const reserved = await reserveShared?.(this.#stepMs, 0, 0);
+    const freeAt = this.#freeAt();
+    const isFree = reserved === undefined ? freeAt <= now() && !this.#isComing : reserved.state === 'reserved';
+    if (isFree) this.#lastAt = freeAt;
+    return isFree;
+  }
+
+  /** Uses the reservation that is here. */
+  #use(): void {
     const now = this.#dependencies.now();
     if (now < this.#givenBackUntil) {
       this.#givenBackUntil = Number.NEGATIVE_INFINITY;
@@ -322,7 +315,7 @@ export class RateLimit {
     while (this.#takers.length > 0 && this.isHere) {
       const taker = this.#takers.shift();
       const isWanted = taker?.isWanted() === true;
-      if (isWanted) this.#take();
+      if (isWanted) this.#use();
       taker?.end(isWanted);
     }
   }

@@ -1,5 +1,4 @@
-import type { Ms } from '../time-units.ts';
-import { type EndPass, type Guard, type Refusal, type RouteRequest, refusalNow } from './guard.ts';
+import type { EndPass, Guard, Refusal, RouteRequest } from './guard.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Slots } from './slots.ts';
 
@@ -27,40 +26,19 @@ export interface Route {
 export interface RouteChoice {
   of(operation: string): readonly Route[];
   openTo(request: RouteRequest): readonly Route[] | Refusal;
-  elsewhere<Request extends RouteRequest>(request: Request): Request;
+  butNot<Request extends RouteRequest>(request: Request): Request;
   overflow<Request extends RouteRequest>(request: Request, open: readonly Route[]): Request | undefined;
   choose(free: readonly Route[], request: Pick<RouteRequest, 'operation'>): Route | undefined;
 }
 
-/**
- * The expected wait of a request for a slot at any of these routes, behind `ahead` others; `undefined` while unknown.
- */
-export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest, ahead: number): Ms | undefined {
-  let perMs = 0;
-  for (const { slots } of routes) {
-    const waitMs = slots.waitMs(operation, 1);
-    if (waitMs === undefined) return undefined;
-    perMs += 1 / waitMs;
-  }
-  return ahead / perMs;
-}
-
-/** The expected wait of a request for a reservation at any of these routes, behind `ahead` others. */
-export function reservationWaitMs(routes: readonly Route[], request: RouteRequest, ahead: () => number): Ms {
-  const rates = routes.flatMap((route) => rateOf(route, request) ?? []);
-  if (rates.length < routes.length || rates.length === 0) return 0;
-  const each = ahead() / rates.length;
-  return Math.min(...rates.map((rate) => rate.expectedWaitMs(each)));
-}
-
 /** The guards that apply to a request: none for a request that only its client's API key counts. */
-export function guardsOf({ guards }: Route, { operation, lane }: RouteRequest): readonly Guard[] {
-  return lane.rate === 'none' ? [] : (guards.get(operation) ?? []);
+export function guardsOf({ guards }: Route, { operation, rate }: RouteRequest): readonly Guard[] {
+  return rate === 'none' ? [] : (guards.get(operation) ?? []);
 }
 
 /** The rate that limits a request; `undefined` for a request that only its client's API key counts. */
-export function rateOf({ rate }: Route, { lane }: RouteRequest): RateLimit | undefined {
-  return lane.rate === 'none' ? undefined : rate;
+export function rateOf(route: Route, { rate }: RouteRequest): RateLimit | undefined {
+  return rate === 'none' ? undefined : route.rate;
 }
 
 /** True if a route has a free slot for a client. A refresh has no client. */
@@ -73,7 +51,7 @@ export function refusalBy(route: Route, request: RouteRequest): Refusal | undefi
   const ofAll = route.refusal?.();
   if (ofAll !== undefined) return ofAll;
   for (const guard of guardsOf(route, request)) {
-    const refusal = refusalNow(guard, request.key);
+    const refusal = guard.refusal(request.key);
     if (refusal !== undefined) return refusal;
   }
   return undefined;

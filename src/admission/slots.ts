@@ -1,3 +1,4 @@
+import { inMap } from '../in-map.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ClientSlots } from './client-slots.ts';
 
@@ -170,9 +171,9 @@ interface InUse {
  * operation is in use (requested within the last minute), a quarter of its share, at least one slot, is never lent. So
  * when one operation's requests hang and take all they can borrow, the others still have slots of their own.
  *
- * An operation may start another request when a slot is free and (kept: the slots of an operation that are never lent)
+ * An operation may start another request when a slot is free and
  *
- *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
+ *   in use < never lent, or free slots > sum over the other operations of max(0, never lent - in use)
  *
  * If there are no more slots than operations in use, this sum counts for at most half of the slots: otherwise each
  * operation would have one slot, however few requests the others send. One client may hold a part of an operation's
@@ -203,16 +204,16 @@ export class Slots {
   mayTake(operation: string): boolean {
     const recent = this.#recent();
     const free = this.max - this.#inUse;
-    // An operation that uses fewer than its kept slots takes any free slot, even if those of another operation are lent
-    // too. Lent slots come back one at a time: if each were kept free for the other operation, neither would get one.
-    if (this.#of(operation).use.inUse < this.#kept(operation, recent)) return free > 0;
-    let keptFree = 0;
+    // An operation that uses fewer slots than it never lends takes any free slot, even if those of another operation are
+    // lent too. Lent slots come back one at a time: if each were kept free for the other operation, neither would get one.
+    if (this.#of(operation).use.inUse < this.#neverLent(operation, recent)) return free > 0;
+    let neverLentFree = 0;
     for (const [other, { use, usedAt }] of this.#operations) {
       if (other !== operation && this.#isRecent(usedAt)) {
-        keptFree += Math.max(0, this.#kept(other, recent) - use.inUse);
+        neverLentFree += Math.max(0, this.#neverLent(other, recent) - use.inUse);
       }
     }
-    return free > (this.max <= recent.count ? Math.min(keptFree, Math.floor(this.max / 2)) : keptFree);
+    return free > (this.max <= recent.count ? Math.min(neverLentFree, Math.floor(this.max / 2)) : neverLentFree);
   }
 
   /** True if a client may hold one more of the slots of an operation; a refresh has no client, and always may. */
@@ -221,7 +222,7 @@ export class Slots {
     const recent = this.#recent();
     let slots = this.max;
     for (const [other, { usedAt }] of this.#operations) {
-      if (other !== operation && this.#isRecent(usedAt)) slots -= this.#kept(other, recent);
+      if (other !== operation && this.#isRecent(usedAt)) slots -= this.#neverLent(other, recent);
     }
     return this.#of(operation).clients.mayTake(client, slots);
   }
@@ -253,7 +254,7 @@ export class Slots {
   }
 
   /** The slots of an operation that are never lent: at least one, if it has a share. */
-  #kept(operation: string, recent: InUse): number {
+  #neverLent(operation: string, recent: InUse): number {
     const share = this.#share(operation, recent);
     return share === 0 ? 0 : Math.max(1, Math.round(share * NEVER_LENT));
   }
@@ -280,13 +281,13 @@ export class Slots {
     return usedAt > this.#dependencies.now() - RECENTLY_MS;
   }
 
+  readonly #newOperation = (): OperationSlots => ({
+    use: new SlotUse(this.#dependencies),
+    clients: new ClientSlots(this.#dependencies.now),
+    usedAt: Number.NEGATIVE_INFINITY,
+  });
+
   #of(operation: string): OperationSlots {
-    const known = this.#operations.get(operation);
-    if (known !== undefined) return known;
-    const use = new SlotUse(this.#dependencies);
-    const clients = new ClientSlots(this.#dependencies.now);
-    const slots = { use, clients, usedAt: Number.NEGATIVE_INFINITY };
-    this.#operations.set(operation, slots);
-    return slots;
+    return inMap(this.#operations, operation, this.#newOperation);
   }
 }

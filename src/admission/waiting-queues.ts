@@ -1,8 +1,9 @@
+import { inMap } from '../in-map.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { RouteRequest } from './guard.ts';
 
 /** Waiting requests of one operation that may be sent to the same indexers. */
-export interface WaitingQueue<T> extends Pick<RouteRequest, 'operation' | 'lane'> {
+export interface WaitingQueue<T> extends Pick<RouteRequest, 'operation' | 'rate' | 'isSecondTry'> {
   readonly name: string;
   readonly waiting: FairQueue<T>;
 }
@@ -20,13 +21,9 @@ export class WaitingQueues<T> {
   }
 
   of(request: RouteRequest): WaitingQueue<T> {
-    const { operation, lane } = request;
-    const name = operation + lane.name;
-    const known = this.#queues.get(name);
-    if (known !== undefined) return known;
-    const queue = { name, operation, lane, waiting: new FairQueue<T>() };
-    this.#queues.set(name, queue);
-    return queue;
+    const { operation, rate, isSecondTry } = request;
+    const name = queueName(request);
+    return inMap(this.#queues, name, () => ({ name, operation, rate, isSecondTry, waiting: new FairQueue<T>() }));
   }
 
   /** Call when a request of a queue went: the other queues then come before it. */
@@ -56,13 +53,22 @@ export class WaitingQueues<T> {
     const ahead = aheadIn(own, request);
     let all = ahead;
     for (const other of this.#queues.values()) {
-      if (other === own || other.lane.rate !== own.lane.rate) continue;
-      if (own.lane.isSecondTry) all += other.waiting.size;
+      if (other === own || other.rate !== own.rate) continue;
+      if (own.isSecondTry) all += other.waiting.size;
       // Operations go in rotation.
-      else if (!other.lane.isSecondTry) all += Math.min(aheadIn(other, request), ahead + 1);
+      else if (!other.isSecondTry) all += Math.min(aheadIn(other, request), ahead + 1);
     }
     return all;
   }
+}
+
+/**
+ * Requests with one name wait together. The name has the rules that decide who may get them and how they count, but not
+ * the block: otherwise each block would have its own queue.
+ */
+function queueName({ operation, isSecondTry, not, rate, isOurs, at }: RouteRequest): string {
+  const isOrdinary = !isSecondTry && not === undefined && rate === 'own' && isOurs && at === undefined;
+  return isOrdinary ? operation : `${operation}, ${isSecondTry}, ${not}, ${rate}, ${isOurs}, ${at}`;
 }
 
 function aheadIn<T>({ waiting }: WaitingQueue<T>, { clients }: RouteRequest): number {

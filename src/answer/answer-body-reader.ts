@@ -2,10 +2,19 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { completenessOf } from '../cache/entry.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
-import { type BlockFacts, type BlockRow, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
+import { type BlockFacts, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyJob } from './answer-body-worker.ts';
-import { type BodyFacts, blockFactsIn, factsOf, finalRowsInBody, NO_FACTS } from './body-facts.ts';
+import {
+  type BodyFacts,
+  blockFactsIn,
+  factsOf,
+  NO_FACTS,
+  NOTHING_SHOWN,
+  type Readable,
+  type ShownInBody,
+  shownIn,
+} from './body-facts.ts';
 
 /** Bodies up to this length are read on the main thread: that takes 2 ms. */
 const AT_ONCE_BYTES = 256 * 1024;
@@ -69,12 +78,13 @@ export class AnswerBodyReader {
   }
 
   /**
-   * The final transactions that a body shows, of the masterchain block `from` and later ones. Never rejects: an
-   * unreadable body shows none.
+   * What the body of an entry shows of accounts. `rowsFrom` as in {@link read}. Never rejects: an unreadable body shows
+   * nothing.
    */
-  async readRows(body: Buffer, from: number): Promise<readonly BlockRow[]> {
-    if (body.length <= AT_ONCE_BYTES) return finalRowsInBody(body, from);
-    return this.#readInTurn<readonly BlockRow[]>({ reads: 'rows', from, body }, []);
+  async readShown({ operation, request }: Readable, body: Buffer, rowsFrom: number): Promise<ShownInBody> {
+    if (body.length <= AT_ONCE_BYTES) return shownIn({ operation, request }, body, rowsFrom);
+    const job: BodyJob = { reads: 'shown', operation: operation.name, request, rowsFrom, body };
+    return this.#readInTurn<ShownInBody>(job, NOTHING_SHOWN);
   }
 
   /** Ends the worker. The body that it is reading counts as an invalid answer. */

@@ -1,7 +1,9 @@
+import type { Entry } from '../cache/entry.ts';
 import type { Proof } from '../freshness.ts';
-import type { MonotonicMs } from '../time-units.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow } from '../ton/block-facts.ts';
 import type { Evidence } from '../ton/evidence.ts';
+import type { Call } from '../ton/parse-call.ts';
 
 /** Gives answers about accounts their judges, and learns the transactions in all answers. */
 export interface BlockJudge {
@@ -24,16 +26,22 @@ export interface BlockJudge {
    * The judge of an answer about accounts; `undefined` if it is about none, and while blocks are not followed.
    * @param evidence Without it the answer is never proven, and every later transaction of the accounts outdates it.
    * @param askedAt The instant of its request to the indexer, less its time in other caches.
+   * @param equalMs See `Proof.equalMs`, of an entry from Redis.
    */
-  proofOf(evidence: Evidence | undefined, accounts: readonly string[], askedAt: MonotonicMs): Proof | undefined;
+  proofOf(
+    evidence: Evidence | undefined,
+    accounts: readonly string[],
+    askedAt: MonotonicMs,
+    equalMs?: Ms,
+  ): Proof | undefined;
 }
 
 /** Counts the polls that a proof answers or would have answered. */
 export interface PollCount {
-  /**
-   * Call with each answer that blocks can prove, when it is sent to a client. `ofOwner`: it needs look-ups of owners.
-   */
-  answered(key: string, etag: string, ofOwner: boolean): void;
+  /** Call with each answer that blocks can prove, when it is sent to a client. `isProven`: because they prove it. */
+  answered(call: Call, entry: Pick<Entry, 'key' | 'etag'>, isProven: boolean): void;
+  /** Call when a poll is refused that such an answer would have answered. */
+  refused(call: Call, key: string): void;
   /** Call when transactions of a masterchain block are sent to a client. */
   servedBlock(seqno: number): void;
 }
@@ -44,11 +52,10 @@ export interface PollCount {
  */
 export type FollowerState = 'alive' | 'behind' | 'idle' | 'resting';
 
-/** The event of a follower that started or stopped. */
-export interface FollowerEvent {
-  readonly name: 'block-follower';
-  readonly state: FollowerState;
-}
+/** The events of a follower: it started or stopped, or an indexer has cut a page of a block and not reported it. */
+export type FollowerEvent =
+  | { readonly name: 'block-follower'; readonly state: FollowerState }
+  | { readonly name: 'pages-cut'; readonly indexer: string };
 
 /** The follower of blocks, as operators see it. */
 export interface ShownFollower {

@@ -3,7 +3,7 @@ import { isObject } from '../json-object.ts';
 import { type BlockFacts, type BlockRow, blockFactsOf, finalRowsIn, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import { type ChainPoint, isHead, NO_POINT } from '../ton/chain-point.ts';
 import type { Evidence } from '../ton/evidence.ts';
-import { type Finality, finalityOf } from '../ton/finality.ts';
+import { type Finality, finalityOf, isOwnError } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -23,6 +23,8 @@ export interface BodyFacts {
   readonly etag: string;
   /** True if the body is a JSON object: such an error is passed on to the client unchanged. */
   readonly isObject: boolean;
+  /** True if it is an error of the API itself. */
+  readonly isOwnError: boolean;
   /** True for an error that reports that the indexer does not serve the operation. */
   readonly saysNotServed: boolean;
 }
@@ -36,6 +38,7 @@ export const NO_FACTS: BodyFacts = {
   rows: [],
   etag: '',
   isObject: false,
+  isOwnError: false,
   saysNotServed: false,
 };
 
@@ -46,12 +49,22 @@ export function blockFactsIn(bytes: Buffer): BlockFacts {
 }
 
 /** The part of a call that decides how its bodies are read. */
-type Readable = Pick<Call, 'operation' | 'request'>;
+export type Readable = Pick<Call, 'operation' | 'request'>;
 
-/** The final transactions in a body, of the masterchain block `from` and later ones. Pure, never throws. */
-export function finalRowsInBody(bytes: Buffer, from: number): readonly BlockRow[] {
+/** What the body of an entry shows of accounts. */
+export interface ShownInBody extends Pick<BodyFacts, 'evidence'> {
+  /** The final transactions in it, of the block that the reader asked for and later ones. */
+  readonly rows: readonly BlockRow[];
+}
+
+/** A body that cannot be read shows nothing. */
+export const NOTHING_SHOWN: ShownInBody = { rows: [], evidence: undefined };
+
+/** Reads what the body of an entry, the 200 of a call, shows of accounts. Pure, never throws. */
+export function shownIn({ operation, request }: Readable, bytes: Buffer, rowsFrom: number): ShownInBody {
   const body = parseAnswer(bytes);
-  return isObject(body) ? finalRowsIn(body, from) : [];
+  if (!isObject(body)) return NOTHING_SHOWN;
+  return { rows: finalRowsIn(body, rowsFrom), evidence: operation.evidence?.(request, body) };
 }
 
 /** Reads a body. Pure, never throws. {@link parseAnswer} states its cost in time and memory. */
@@ -61,7 +74,7 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, rowsFrom 
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
   if (finality === undefined) {
     const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
-    return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
+    return { ...NO_FACTS, isObject: true, isOwnError: isOwnError(body), saysNotServed: isNotServed };
   }
   const chainPoint = call.operation.chainPoint(body);
   const { hashes, tentativeHashes, states, ...completeness } = call.operation.completeness(
@@ -82,6 +95,7 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, rowsFrom 
     rows: !isHead(chainPoint) && chainPoint.seqno >= rowsFrom ? finalRowsIn(body, rowsFrom) : [],
     etag: entityTagOf(bytes),
     isObject: true,
+    isOwnError: false,
     saysNotServed: false,
   };
 }

@@ -1,15 +1,15 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** The values of `detail` in addition to the codes of failures; docs/reference/answers.md lists them. */
+/** The values of `detail` in addition to the codes of failures; docs/reference/lifetimes.md lists them. */
 export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
-  proven: 'a hit in memory that blocks prove',
-  expired: 'not stored: its lifetime was over when it arrived',
-  'too-large': 'not stored: it is larger than the memory tier may hold',
-  purged: 'not stored: it was purged while it was loaded',
-  regressed: 'the response was less complete than the cached one, which is served',
-  superseded: 'the cached response was requested later than this one, and is served',
+  proven: 'a hit, in memory or Redis, that blocks prove',
+  expired: 'not stored: its TTL had ended when it arrived',
+  'too-large': 'not stored: it is larger than a sixteenth of `MEMORY_MAX_SIZE`, and Redis did not store it',
+  purged: 'not stored: a purge covered it while it was loaded',
+  regressed: 'the indexer sent a less complete response than the cached one, which is served',
+  superseded: 'another response was requested later than this one, and is served',
   preflight: 'toncache answered a CORS preflight',
   health: 'toncache answered `/healthz` or `/readyz`',
 } as const;

@@ -1,8 +1,10 @@
 import { contentOf, type Entry, newEntry, ownedBytes, sharedMeta } from '../cache/entry.ts';
 import { type ErrorCode, failure, LONGEST_ERROR_BYTES, type ProxyError } from '../errors.ts';
 import type { Proof } from '../freshness.ts';
-import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
-import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
+import type { OurCredentials } from '../indexer/credentials.ts';
+import { withoutSecrets } from '../indexer/shown-words.ts';
+import type { IndexerWords, UpstreamAnswer } from '../indexer/upstream-client.ts';
+import { OUTCOMES, type Outcome, outcomeOfError, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
 import type { EpochMs } from '../time-units.ts';
 import { isCommitted } from '../ton/chain-point.ts';
@@ -12,6 +14,34 @@ import { type LifetimePolicies, ROWS } from '../ton/lifetime-table.ts';
 import { notServed } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyFacts } from './body-facts.ts';
+import type { UpstreamOperation } from './refusal-error.ts';
+
+/** This much of an answer outside of the API is logged: enough to identify its sender. */
+const EXCERPT_CHARACTERS = 100;
+
+/** This much is searched for our secrets, which an answer may repeat. */
+const SEARCHED_BYTES = 4096;
+
+/** An indexer that has answered. */
+export interface IndexerThatAnswered {
+  readonly name: string;
+  /** What identifies us there. */
+  readonly ours?: Pick<OurCredentials, 'secrets'> | undefined;
+}
+
+/** The event of an indexer's answer that could not be used. */
+export interface UselessAnswer {
+  readonly name: 'upstream-useless';
+  readonly indexer: string;
+  readonly operation: UpstreamOperation;
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** The indexer's own words. */
+  readonly says?: IndexerWords | undefined;
+  /** For an answer outside of the API: its type, and its first bytes. */
+  readonly contentType?: string | undefined;
+  readonly begins?: string;
+}
 
 /** An answer to a call, with the facts in its body. */
 export interface ReadAnswer {
@@ -48,7 +78,7 @@ export function classifyAnswer(
 ): Entry | ProxyError {
   const { key, answer, facts, awaitedBlock, proof } = read;
   const { completeness, etag } = facts;
-  const failed = failureIn(answer, facts);
+  const failed = failureIn(read);
   if (failed !== undefined || facts.finality === undefined) return failureOf(read, failed ?? 'invalid');
   const { askedAt, receivedAt, ageValueSeconds } = answer;
   const chainAt = facts.finality.newestNow === undefined ? undefined : chainTime;
@@ -63,9 +93,9 @@ export function classifyAnswer(
     answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
-    ...(isLocal && { isLocal }),
-    ...(answer.isAged && { isAged: true }),
-    retention: isKeptAfterUse(facts) ? read.call.operation.retention : undefined,
+    isLocal,
+    isAged: answer.isAged,
+    retention: isKeptAfterUse(read) ? read.call.operation.retention : undefined,
   });
   const content = contentOf(ownedBytes(answer.body));
   return newEntry({
@@ -80,17 +110,36 @@ export function classifyAnswer(
     awaitedBlock: answerClass === 'absent' ? awaitedBlock : undefined,
     // The follower reads the blocks of our chain, and this may be another one.
     proof: isLocal ? undefined : proof,
+    equalMs: undefined,
   });
 }
 
-/** The state of an account names no block, only the transaction that it follows, if there is one. */
-function isKeptAfterUse({ chainPoint, completeness: { order, states } }: BodyFacts): boolean {
+/**
+ * The state of an account names no block, only the transaction that it follows, if there is one. An answer that only
+ * another one can prove is kept for that.
+ */
+function isKeptAfterUse({ facts: { chainPoint, completeness }, proof }: ReadAnswer): boolean {
+  const { order, states } = completeness;
+  if (proof?.compare !== undefined) return proof.keptMs > 0;
   return isCommitted(chainPoint) || (order ?? 0n) > 0n || (states?.length ?? 0) > 0;
 }
 
 /** The failure for a head that names no block. */
 export function untrueAnswer(read: ReadAnswer): ProxyError {
   return failureOf(read, 'invalid');
+}
+
+/** The event of an answer of this indexer that became a failure. */
+export function uselessAnswer(
+  { call, answer }: ReadAnswer,
+  { name: indexer, ours }: IndexerThatAnswered,
+  code: ErrorCode,
+): UselessAnswer {
+  const { status, contentType, body, says } = answer;
+  const useless = { name: 'upstream-useless', indexer, operation: call.operation.name, code, status } as const;
+  const searched = withoutSecrets(body.toString('utf8', 0, SEARCHED_BYTES), ours?.secrets ?? []);
+  const begins = searched.slice(0, EXCERPT_CHARACTERS);
+  return { ...useless, ...(says && { says }), ...(code === 'upstream-invalid' && { contentType, begins }) };
 }
 
 /**
@@ -103,18 +152,19 @@ function withBlock(finality: Finality, awaitedBlock: number | undefined): Finali
 }
 
 /** The outcome of a complete answer that is not an entry. */
-function failureIn(
-  { status, cacheStatus }: UpstreamAnswer,
-  { finality, saysNotServed }: BodyFacts,
-): Outcome | undefined {
+function failureIn({
+  call: { operation },
+  answer: { status, cacheStatus },
+  facts: { finality, saysNotServed, isOwnError },
+}: ReadAnswer): Outcome | undefined {
+  if (isOwnError && operation.ownErrors?.includes(status) === true) return saysNotServed ? 'not-served' : 'own-error';
   const byStatus = outcomeOfStatus(status);
   if (byStatus !== undefined) return byStatus;
   // Clients take a 404 for "no children", so the 404 of a web server in front of the indexer must not reach them.
   if (status === 404) return finality === undefined || isRefusalOfToncache(cacheStatus) ? 'invalid' : undefined;
   if (finality !== undefined) return undefined;
   if (saysNotServed) return 'not-served';
-  if (status < 400 || status > 599) return 'invalid';
-  return status >= 500 ? 'failed' : 'client-error';
+  return outcomeOfError(status);
 }
 
 /**
@@ -136,7 +186,8 @@ function failureOf({ call, answer, facts }: ReadAnswer, outcome: Outcome): Proxy
   if (code === 'not-served') return failure(code, { ...details, values: notServed(call.operation.name) });
   if (code !== 'upstream-error') return failure(code, details);
   const upstreamBody = facts.isObject && body.length <= LONGEST_ERROR_BYTES ? body : undefined;
-  return failure(code, { ...details, upstreamBody, values: { status }, waitMs: retryAfterMs });
+  const isOwnAnswer = outcome === 'own-error' || undefined;
+  return failure(code, { ...details, upstreamBody, isOwnAnswer, values: { status }, waitMs: retryAfterMs });
 }
 
 /** A header value of the indexer; `undefined` if it cannot be sent in a header. */

@@ -1,22 +1,24 @@
 import type { Entry } from '../cache/entry.ts';
-import type { TieredCache } from '../cache/tiered-cache.ts';
+import { type FoundEntry, foundIn, type TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
 import type { WhyNot } from '../fleet/routes.ts';
-import { type Freshness, freshnessOf, type ProofDoubt, usableUntil } from '../freshness.ts';
+import { type Freshness, type ProofDoubt, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey, loggedKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/explain-call.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy, LifetimeRule } from '../ton/lifetime-table.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { type OperationsInUse, targetOf } from '../ton/operations.ts';
-import { type Call, parseCall, type RequestHeaders, whyUncached } from '../ton/parse-call.ts';
+import { type Call, parseCall, type RequestHeaders, requestOf, whyUncached } from '../ton/parse-call.ts';
 import type { FollowerState, ShownFollower } from './block-proof.ts';
 import { renderCacheStatus } from './cache-status.ts';
-import { cacheStatusOf, type Ended } from './phase.ts';
+import { hitOf } from './load.ts';
+import { cacheStatusOf } from './phase.ts';
 
 /** A cached answer in one tier. Durations in milliseconds; negative ones have passed. */
 export interface CachedAnswer {
-  readonly state: Freshness;
+  /** Its use now. `stale-if-error` within its lifetime: it lacks a transaction that this instance has seen since. */
+  readonly state: Freshness | 'proven';
   readonly answerClass: string;
   readonly status: number;
   /** Host and port of the indexer that answered; absent with a single indexer. */
@@ -37,6 +39,8 @@ export interface ExplainedIndexer {
   /** Host and port. */
   readonly name: string;
   readonly whyNot?: WhyNot;
+  /** Set if the circuit breaker of the operation is half-open there: the next request is its trial. */
+  readonly isTrial?: true;
 }
 
 /** What toncache does with a request. */
@@ -46,7 +50,7 @@ export type Explanation = ExplainedCall | ExplainedPass;
 export interface ExplainedPass {
   /** Path and query, which are sent unchanged. */
   readonly target: string;
-  readonly notCached: 'passed through' | 'passed through, joined with equal requests';
+  readonly notCached: 'passed through' | 'passed through, collapsed with identical requests';
   /** Why it has no cached form, if it is for a cached operation. */
   readonly why?: string;
   /** The indexers that it may be sent to; empty for a stream. */
@@ -58,6 +62,8 @@ export interface ExplainedCall {
   readonly operation: OperationName;
   /** The request to the indexer: path and query, and the headers that change the answer. */
   readonly target: string;
+  /** JSON, of a `POST`. */
+  readonly body?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly key: string;
   /** Stands for the key in lines of the log. */
@@ -90,22 +96,12 @@ export interface ExplainDependencies {
   readonly operations: OperationsInUse;
   readonly network: string;
   /** The explanation of a target that is passed through, or why it is not. */
-  readonly passed: (target: string) => ExplainedPass | ProxyError;
+  readonly passed: (target: string, headers: RequestHeaders) => ExplainedPass | ProxyError;
   readonly indexersFor: (call: Call, key: string) => readonly ExplainedIndexer[];
   readonly policies: LifetimePolicies;
   /** Absent if no answers are proven. */
   readonly proof: ShownFollower | undefined;
   readonly now: () => EpochMs;
-}
-
-/** How a request would end now that needs no answer of the indexer. */
-function phaseNow(memory: Entry | undefined, redis: Entry | undefined, at: EpochMs): Ended | undefined {
-  const ended = { collapsed: false, at };
-  if (memory?.proof !== undefined && memory.proof.doubt === undefined)
-    return { kind: 'proven', entry: memory, ...ended };
-  const isServed = (entry: Entry) => ['fresh', 'stale-while-revalidate'].includes(freshnessOf(entry, at));
-  if (memory !== undefined && isServed(memory)) return { kind: 'hit', entry: memory, tier: 'memory', ...ended };
-  return redis !== undefined && isServed(redis) ? { kind: 'hit', entry: redis, tier: 'redis', ...ended } : undefined;
 }
 
 /**
@@ -121,9 +117,9 @@ export function explainWith({
   policies,
   proof,
   now,
-}: ExplainDependencies): (text: string, headers: RequestHeaders) => Promise<Explanation> {
-  const describe = (entry: Entry): CachedAnswer => ({
-    state: freshnessOf(entry, now()),
+}: ExplainDependencies): (text: string, headers: RequestHeaders, body?: string) => Promise<Explanation> {
+  const describe = ({ state, entry }: FoundEntry): CachedAnswer => ({
+    state,
     answerClass: entry.meta.answerClass,
     status: entry.meta.status,
     ...(entry.meta.indexer !== '' && { indexer: entry.meta.indexer }),
@@ -145,37 +141,43 @@ export function explainWith({
   const explainCall = async (call: Call, dropped: readonly DroppedInput[]): Promise<ExplainedCall> => {
     const { operation, request, tags } = call;
     const key = cacheKey(network, call);
+    const sent = requestOf(call, []);
     const { memory, redis } = await cache.inspect(key, tags);
-    const explained = operation.evidence && explainProof(memory);
-    const served = phaseNow(memory, typeof redis === 'string' ? undefined : redis, now());
+    const explained = operation.evidence && explainProof(foundIn(memory));
+    const hit = hitOf(memory, true) ?? (typeof redis === 'string' ? undefined : hitOf(redis, true));
     return {
       operation: operation.name,
-      target: targetOf(operation.name, request.query),
+      target: targetOf(operation.name, sent.query),
+      ...(sent.body !== undefined && { body: sent.body }),
       headers: Object.fromEntries(request.headers),
       key,
       loggedKey: loggedKey(key),
       dropped,
       lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
       indexers: indexersFor(call, key),
-      memory: memory === undefined ? 'absent' : describe(memory),
+      memory: memory.state === 'miss' ? 'absent' : describe(memory),
       redis: typeof redis === 'string' ? redis : describe(redis),
       ...(explained && { proof: explained }),
-      ...(served !== undefined && { cacheStatus: renderCacheStatus(cacheStatusOf(served)) }),
+      ...(hit && { cacheStatus: renderCacheStatus(cacheStatusOf({ ...hit, collapsed: false, at: now() })) }),
     };
   };
-  return async (text, headers) => {
+  return async (text, headers, body) => {
     const { path, rawQuery } = readPasted(text);
     const operation = operations.at(path);
-    const pass = passed(rawQuery === '' ? path : `${path}?${rawQuery}`);
+    const pass = passed(rawQuery === '' ? path : `${path}?${rawQuery}`, headers);
     try {
       if (operation !== undefined)
-        return await explainCall(parseCall(operation, rawQuery, headers), droppedInputs(operation, rawQuery, headers));
+        return await explainCall(
+          parseCall(operation, rawQuery, headers, body === undefined ? undefined : Buffer.from(body)),
+          droppedInputs(operation, rawQuery, headers),
+        );
     } catch (error) {
       const why = whyUncached(error);
-      if (why === undefined || pass instanceof ProxyError) throw error;
+      if (why === undefined || pass instanceof ProxyError)
+        throw error instanceof ProxyError ? error.forOperators : error;
       return { ...pass, why };
     }
-    if (pass instanceof ProxyError) throw pass;
+    if (pass instanceof ProxyError) throw pass.forOperators;
     return pass;
   };
 }

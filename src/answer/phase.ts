@@ -21,7 +21,7 @@ export interface TierHit {
   readonly tier: 'memory' | 'redis';
 }
 
-/** Memory had the answer, and blocks prove it, whatever its lifetime: the request was not sent. */
+/** A tier had the answer, and blocks prove it, whatever its lifetime: the request was not sent. */
 export interface ProvenHit {
   readonly kind: 'proven';
   readonly entry: Entry;
@@ -80,10 +80,15 @@ export function outcomeOf(ended: Ended): RequestOutcome | 'client-closed-request
   }
 }
 
-/** An operation that no indexer serves is not a failure. Neither is a parameter that no indexer accepts. */
-function failedOutcome({ code, details }: ProxyError): RequestOutcome | 'client-closed-request' {
+/**
+ * The outcome of a request that failed. A mistake in the request is no failure. Neither is an operation that no indexer
+ * serves, or a parameter that no indexer accepts.
+ */
+export function failedOutcome(error: ProxyError): 'invalid' | 'failed' | 'client-closed-request' {
+  const { code, details, isMistake } = error;
   if (code === 'client-closed-request') return code;
-  return code === 'not-served' || CLIENT_MISTAKES.includes(details.upstreamStatus ?? 0) ? 'invalid' : 'failed';
+  const isAnswer = details.isOwnAnswer === true || CLIENT_MISTAKES.includes(details.upstreamStatus ?? 0);
+  return isMistake || code === 'not-served' || isAnswer ? 'invalid' : 'failed';
 }
 
 /** The `Cache-Status` of a hit that blocks prove: the time for which it stays true is unknown. */
@@ -100,9 +105,9 @@ export function cacheStatusOf(ended: Ended): CacheStatus {
     case 'loaded': {
       const { status: fwdStatus, stored, replaced } = ended;
       const fwd = replaced ? 'stale' : 'miss';
-      return stored === 'stored'
-        ? { fwd, fwdStatus, stored: true, collapsed }
-        : { fwd, fwdStatus, collapsed, detail: stored };
+      const status: CacheStatus = { fwd, fwdStatus, collapsed };
+      if (stored === 'stored') return { ...status, stored: true };
+      return stored === 'never-kept' ? status : { ...status, detail: stored };
     }
     case 'stale': {
       const { error, entry, tier, at } = ended;

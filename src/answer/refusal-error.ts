@@ -34,10 +34,10 @@ export function refusalErrorWith(random: () => number): RefusalErrorOf {
  * the load. A refresh is not counted: it never waits, and clients have an answer.
  */
 export function reportRefused(
-  { operation, lane }: Pick<EntryRequest, 'operation' | 'lane'>,
+  { operation, waits }: Pick<EntryRequest, 'operation' | 'waits'>,
   { code, details: { reason } }: ProxyError,
   report: (event: LoadRefused) => void,
 ): void {
-  if (code !== 'overloaded' || reason === undefined || !lane.waits) return;
+  if (code !== 'overloaded' || reason === undefined || !waits) return;
   report({ name: 'load-refused', operation: operation as UpstreamOperation, reason });
 }

@@ -94,6 +94,7 @@ const STORED_META = z.object({
     .max(2 ** 31)
     .default(0),
   awaitedBlock: z.int().min(0).optional(),
+  equalMs: spanMs.optional(),
   completeness: z.object({
     order: order.optional(),
     rank: z.int().min(0).max(HIGHEST_RANK),
@@ -105,14 +106,15 @@ const STORED_META = z.object({
 });
 
 /**
- * An entry as bytes, with its body in one coding and without its proof: blocks that one instance has read prove nothing
- * to another. The body must not be larger than {@link MAX_BODY_BYTES}.
+ * An entry as bytes, with its body in one coding. Of its proof only the instant of an equal answer is stored: blocks that
+ * one instance has read prove nothing to another. The body must not be larger than {@link MAX_BODY_BYTES}.
  */
-export function encodeEntry({ content, meta, proof: _, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
+export function encodeEntry({ content, meta, proof, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
   const { order, members, tentative, states, ...completeness } = entry.completeness;
   const stored: z.input<typeof STORED_META> = {
     ...entry,
     head: meta,
+    equalMs: proof?.equalMs ?? entry.equalMs,
     ageValueSeconds: entry.ageValueSeconds || undefined,
     coding,
     bytes: content.bytes,
@@ -151,6 +153,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
     regressedSince: undefined,
     awaitedBlock: undefined,
     proof: undefined,
+    equalMs: undefined,
     ...stored,
     meta: sharedMeta({ apiVersion: undefined, ...stored.head }),
     content: contentOf(ownedBytes(body), stored.coding, stored.bytes),

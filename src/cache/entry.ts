@@ -51,9 +51,11 @@ export interface Entry extends Instants {
   readonly awaitedBlock: number | undefined;
   /**
    * Judges an answer about accounts by the transactions that this instance has seen; `undefined` if it is not judged. Not
-   * stored in Redis: an entry from Redis is never proven.
+   * stored in Redis: an entry from Redis gets the judge of the instance that reads it.
    */
   readonly proof: Proof | undefined;
+  /** See `Proof.equalMs`: set only in an entry from Redis. */
+  readonly equalMs: number | undefined;
 }
 
 /**
@@ -76,6 +78,7 @@ export function newEntry(fields: Entry): Entry {
     ageValueSeconds: fields.ageValueSeconds,
     awaitedBlock: fields.awaitedBlock,
     proof: fields.proof,
+    equalMs: fields.equalMs,
   };
 }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isDatedAhead, keptUntil, usableUntil } from '../freshness.ts';
+import { isDatedAhead, provableUntil, storedUntil, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, keptBytes, newEntry } from './entry.ts';
 
@@ -67,9 +67,7 @@ export class MemoryTier {
     });
   }
 
-  /**
-   * The entry of a key, until its `keptUntil`, or as long as it can be proven, unless it is dated ahead. Counts as a use.
-   */
+  /** The entry of a key, until its `storedUntil`, unless it is dated ahead. Counts as a use. */
   get(key: string, now = this.#now()): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || isIn(entry, now)) return entry;
@@ -152,14 +150,9 @@ export class MemoryTier {
 
 /** True if the tier has an entry at this instant. Most entries are fresh, and no entry ends before its freshness. */
 function isIn(entry: Entry, now: EpochMs): boolean {
-  return (now < entry.freshUntil || now < provableUntil(entry, keptUntil(entry))) && !isDatedAhead(entry, now);
+  return (now < entry.freshUntil || now < storedUntil(entry)) && !isDatedAhead(entry, now);
 }
 
 function isProvable({ proof }: Entry): boolean {
   return proof !== undefined && proof.keptMs > 0;
-}
-
-/** `until`, or the end of the time in which an entry can be proven if that is later. */
-function provableUntil({ askedAt, proof }: Entry, until: EpochMs): EpochMs {
-  return proof === undefined ? until : Math.max(until, askedAt + proof.keptMs);
 }

@@ -27,10 +27,19 @@ export function leaseKeyOf(redisKey: string): string {
 }
 
 /** The Redis keys of the bans of a network, and of the instances that exchange them, in one slot of a Cluster. */
-export function banKeysOf(network: string): { readonly bans: string; readonly instances: string } {
+export function banKeysOf(network: string): {
+  readonly bans: string;
+  readonly instances: string;
+  readonly polled: string;
+} {
   const bans = `toncache:bans:${network}`;
   // The hash tag is the whole first key, which has no braces.
-  return { bans, instances: `toncache:bans:{${bans}}:instances` };
+  return { bans, instances: `toncache:bans:{${bans}}:instances`, polled: `toncache:bans:{${bans}}:polled` };
+}
+
+/** The Redis key of the newest block that some indexers have named, each with its port: of one list of them. */
+export function headKeyOf(network: string, indexers: readonly string[]): string {
+  return redisKeyFor(`toncache:head:${network}:`)(indexers.toSorted().join());
 }
 
 /** The Redis key of the rate that instances share at one indexer; `host` with its port. */

@@ -1,6 +1,6 @@
 // eslint-disable-next-line no-restricted-syntax -- a token only has to differ from those of all instances
 import { randomUUID } from 'node:crypto';
-import { isDatedAhead, keptUntil } from '../freshness.ts';
+import { isDatedAhead, keptUntil, storedUntil } from '../freshness.ts';
 import { type RedisBreaker, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { NodeLost } from '../redis/node-lost.ts';
@@ -51,6 +51,8 @@ export interface RedisTierDependencies {
   readonly redisKey: (key: string) => string;
   /** The body of an entry as it is stored. Never rejects. */
   readonly toStore: (entry: Entry) => Promise<CodedBody>;
+  /** The time after its request for which an entry may be proven; 0 if blocks prove no such entry. */
+  readonly provableMs: (entry: Entry) => Ms;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: (event: RedisTierEvent) => void;
@@ -120,7 +122,7 @@ export class RedisTier {
     this.#writing = breakerOf('write', () => tryWriting(connection, redisKey));
   }
 
-  /** The entry of a key, until its `keptUntil`, unless it is dated ahead. Never rejects. */
+  /** The entry of a key, until its `keptUntil` or as long as it may be proven, unless it is dated ahead. Never rejects. */
   async get(key: string): Promise<RedisRead> {
     const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
@@ -140,14 +142,14 @@ export class RedisTier {
   }
 
   /**
-   * Stores an entry until its `keptUntil`; `precedence.ts` decides whether it replaces the one in Redis. `token`: of
+   * Stores an entry until its `storedUntil`; `precedence.ts` decides whether it replaces the one in Redis. `token`: of
    * the lease under which it was loaded and compared; without one it is compared here. Returns the result of the write,
    * which never rejects; `undefined` if it does not begin.
    */
   set(entry: Entry, token?: string): Promise<WriteOutcome> | undefined {
     const { report, now, maxPendingWriteBytes } = this.#dependencies;
     const sizeBytes = Math.max(LEAST_WRITE_BYTES, keptBytes(entry.content));
-    const isExpired = keptUntil(entry) <= now();
+    const isExpired = storedUntil(entry) <= now();
     const tooMuch = this.#pendingBytes > 0 && this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
     if (isExpired || tooMuch || entry.content.bytes > MAX_BODY_BYTES) {
       report({ name: 'redis-write', outcome: isExpired ? 'expired' : 'dropped', durationMs: 0 });
@@ -188,13 +190,15 @@ export class RedisTier {
   #decoded(bytes: Buffer, key: string): Entry | 'absent' | 'corrupt' {
     const entry = decodeEntry(bytes, key);
     if (entry === undefined) return 'corrupt';
-    const at = this.#dependencies.now();
-    return keptUntil(entry) <= at || isDatedAhead(entry, at) ? 'absent' : entry;
+    const { now, provableMs } = this.#dependencies;
+    const at = now();
+    const until = Math.max(keptUntil(entry), entry.askedAt + provableMs(entry));
+    return until <= at || isDatedAhead(entry, at) ? 'absent' : entry;
   }
 
   async #acquire(key: string, { token, leaseMs }: Omit<LeaseRequest, 'budgetMs'>): Promise<Acquired> {
     const reply = await this.#dependencies.connection.runScript(ACQUIRE, this.#keys(key), [token, leaseMs]);
-    if (!isPairOfValues(reply)) throw new Error('Redis gave no answer to a lease');
+    if (!isPairOfValues(reply)) throw new Error('Redis sent no response to a lease');
     const [holder, bytes] = reply;
     const read = bytes === null ? 'absent' : this.#decoded(bytes, key);
     return { holder: holder?.toString(), found: typeof read === 'string' ? undefined : read };
@@ -213,7 +217,7 @@ export class RedisTier {
   async #put(entry: Entry, bytes: Buffer, givenToken = ''): Promise<WriteOutcome> {
     const { connection, now } = this.#dependencies;
     const keys = this.#keys(entry.key);
-    const ttlMs = Math.max(1, Math.ceil(keptUntil(entry) - now()));
+    const ttlMs = Math.max(1, Math.ceil(storedUntil(entry) - now()));
     const isStored = async (token: string) => (await connection.runScript(STORE, keys, [token, bytes, ttlMs])) === 1;
     if (await isStored(givenToken)) return 'stored';
     const token = randomUUID();

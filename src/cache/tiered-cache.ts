@@ -1,4 +1,4 @@
-import { type Freshness, freshnessOf, isDatedAhead, keptUntil, usableUntil } from '../freshness.ts';
+import { type Freshness, freshnessOf, isDatedAhead, isNeverKept, keptUntil, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, HIGHEST_CLASS_RANK } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
@@ -12,8 +12,11 @@ import type { LeaseRequest, RedisTier } from './redis-tier.ts';
  * loaded one.
  */
 export type Lookup =
-  | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
-  | { readonly state: 'proven'; readonly entry: Entry; readonly tier: 'memory' }
+  | {
+      readonly state: Exclude<Freshness, 'expired'> | 'proven';
+      readonly entry: Entry;
+      readonly tier: 'memory' | 'redis';
+    }
   | { readonly state: 'miss'; readonly kept?: Entry };
 
 /** The entry in the result of a look-up, usable or only kept. */
@@ -21,15 +24,18 @@ export function foundIn(found: Lookup): Entry | undefined {
   return found.state === 'miss' ? found.kept : found.entry;
 }
 
-/** The outcome of a store. `kept` is the entry that the cache holds instead; a regressed answer extends it. */
+/** The outcome of a store. `never-kept`: its row has no lifetime. `kept` is the entry that the cache holds instead; a regressed answer extends it. */
 export type StoreOutcome =
-  | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
+  | { readonly outcome: 'stored' | 'never-kept' | 'expired' | 'too-large' | 'purged' }
   | { readonly outcome: 'regressed' | 'superseded'; readonly kept: Entry };
 
-/** The entry of a key in each tier. `failed`: Redis did not answer in time, or not all purges are known. */
+/** An entry, and the use that a look-up would make of it. */
+export type FoundEntry = Exclude<Lookup, { state: 'miss' }>;
+
+/** The entry of a key in each tier, in Redis only if it is usable. `failed`: Redis did not answer in time, or not all purges are known. */
 export interface Inspected {
-  readonly memory: Entry | undefined;
-  readonly redis: Entry | 'absent' | 'failed' | 'not configured';
+  readonly memory: Lookup;
+  readonly redis: FoundEntry | 'absent' | 'failed' | 'not configured';
 }
 
 /** The cache's view of purges. */
@@ -129,19 +135,17 @@ export class TieredCache {
     return { holder, found: taken instanceof Promise ? await taken : taken };
   }
 
-  /** The usable entry of each tier, for `GET /explain`. */
+  /** The entry of each tier, for `GET /explain`. */
   async inspect(key: string, tags: readonly string[]): Promise<Inspected> {
-    const { memory, redis, purges } = this.#dependencies;
+    const { redis, purges, judge } = this.#dependencies;
     const read = await redis?.get(key);
-    const entry = memory.peek(key);
-    const usable = (kept: Entry, tier: 'memory' | 'redis') => {
-      const found = this.#lookupOf(kept, tags, tier);
-      return found.state === 'miss' ? undefined : found.entry;
-    };
-    const inMemory = entry && usable(entry, 'memory');
-    if (read === undefined) return { memory: inMemory, redis: 'not configured' };
-    if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
-    return { memory: inMemory, redis: (read.state === 'found' && usable(read.entry, 'redis')) || 'absent' };
+    const known = this.#dependencies.memory.peek(key);
+    const memory: Lookup = known === undefined ? { state: 'miss' } : this.#lookupOf(known, tags, 'memory');
+    if (read === undefined) return { memory, redis: 'not configured' };
+    if (read.state === 'failed' || !purges.isCurrent) return { memory, redis: 'failed' };
+    if (read.state !== 'found') return { memory, redis: 'absent' };
+    const found = this.#lookupOf((await judge?.(read.entry, tags)) ?? read.entry, tags, 'redis');
+    return { memory, redis: found.state === 'miss' ? 'absent' : found };
   }
 
   /** True if a purge covers the entry, by the instant of its request. */
@@ -159,6 +163,7 @@ export class TieredCache {
     const { memory, olderAnswers, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return { outcome: 'purged' };
     const kept = this.#keptEntry(entry.key, tags, known);
+    compareProofs(kept, entry);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept !== undefined && precedence === 'older') return { outcome: 'superseded', kept };
     if (kept !== undefined && precedence === 'regressed') {
@@ -166,41 +171,54 @@ export class TieredCache {
     }
     olderAnswers.look(entry);
     // After the comparison: an answer that is not kept is served too, and may come from a lagging replica.
-    if (keptUntil(entry) <= now() || isDatedAhead(entry, now())) return { outcome: 'expired' };
-    const isUsable = now() < usableUntil(entry);
+    const unusable = { outcome: isNeverKept(entry) ? 'never-kept' : 'expired' } as const;
+    if (keptUntil(entry) <= now() || isDatedAhead(entry, now())) return unusable;
+    const isUsable = now() < usableUntil(entry) || (entry.proof?.keptMs ?? 0) > 0;
     const isInMemory = memory.set(entry);
     const isInRedis = this.#share(entry, lease);
-    if (!isUsable) return { outcome: 'expired' };
+    if (!isUsable) return unusable;
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
-  /** Takes the entry from Redis into memory, unless memory holds a better one. */
+  /** Takes the entry from Redis into memory, unless it is purged, or memory holds a better one or the same. */
   #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup | Promise<Lookup> {
+    // Before its body is read, and again afterwards.
+    const instead = this.#insteadOf(entry, tags);
+    if (instead !== undefined) return instead;
     const judged = this.#dependencies.judge?.(entry, tags) ?? entry;
     return judged instanceof Promise
-      ? judged.then((read) => this.#takeJudged(read, tags))
-      : this.#takeJudged(judged, tags);
+      ? judged.then((read) => this.#insteadOf(read, tags) ?? this.#take(read, tags))
+      : this.#take(judged, tags);
   }
 
-  #takeJudged(entry: Entry, tags: readonly string[]): Lookup {
-    const { memory, onHead, olderAnswers, now } = this.#dependencies;
+  /** What memory has instead of an entry from Redis; `undefined` if that is to be taken. */
+  #insteadOf(entry: Entry, tags: readonly string[]): Lookup | undefined {
+    const { memory, onHead, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
     const { rank } = entry.completeness;
     if (rank > HIGHEST_CLASS_RANK) onHead?.(rank);
     const at = now();
-    const isUsable = at < usableUntil(entry);
+    const known = memory.get(entry.key);
+    // Memory may hold the same answer: judged before, or extended since then because Redis takes no writes.
+    if (known?.askedAt === entry.askedAt && known.freshUntil >= entry.freshUntil)
+      return this.#lookupOf(known, tags, 'memory');
     const kept = this.#keptEntry(entry.key, tags);
-    // An entry that can only be compared neither replaces a servable one, nor is a new answer.
-    if (kept !== undefined && !isUsable && at < usableUntil(kept)) return this.#lookupOf(kept, tags, 'memory');
-    const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, at);
-    // Memory may hold the same answer, extended since then because Redis takes no writes.
-    const isCopy = kept?.askedAt === entry.askedAt && kept.freshUntil >= entry.freshUntil;
-    if (kept === undefined || (precedence === 'replaces' && !isCopy)) {
-      if (isUsable) olderAnswers.look(entry);
-      memory.set(entry);
-      return this.#lookupOf(entry, tags, 'redis');
-    }
-    return this.#lookupOf(precedence === 'regressed' && isUsable ? this.#extend(kept) : kept, tags, 'memory');
+    if (kept === undefined) return undefined;
+    compareProofs(kept, entry);
+    const isUsable = at < usableUntil(entry);
+    const found = this.#lookupOf(kept, tags, 'memory');
+    // An entry that is not usable by itself does not replace one that answers.
+    if (!isUsable && found.state !== 'miss') return found;
+    const precedence = precedenceOver(kept, entry, at);
+    if (precedence === 'replaces') return undefined;
+    return precedence === 'regressed' && isUsable ? this.#lookupOf(this.#extend(kept), tags, 'memory') : found;
+  }
+
+  #take(entry: Entry, tags: readonly string[]): Lookup {
+    const found = this.#lookupOf(entry, tags, 'redis');
+    if (found.state !== 'miss') this.#dependencies.olderAnswers.look(entry);
+    this.#dependencies.memory.set(entry);
+    return found;
   }
 
   /** The entry that a new answer is compared with: kept, and not purged. */
@@ -225,8 +243,7 @@ export class TieredCache {
     const { memory, redis, purges } = this.#dependencies;
     if (entry.meta.isLocal === true) return false;
     // Until bans and Redis' time are known, the entry may be dated by a wrong clock.
-    const shared = entry.proof === undefined ? entry : { ...entry, proof: undefined };
-    const write = purges.isCurrent ? redis?.set(shared, lease?.token) : undefined;
+    const write = purges.isCurrent ? redis?.set(entry, lease?.token) : undefined;
     if (write === undefined) return false;
     const stored = write.then((outcome) => {
       // Another instance has stored a better entry. Memory reads it from Redis at the next request for the key.
@@ -256,7 +273,7 @@ export class TieredCache {
     const current = this.#afterPurges(entry, tags);
     if (current === undefined) return { state: 'miss' };
     const state = judgedFreshness(current, now);
-    if (state !== 'fresh' && tier === 'memory' && current.proof !== undefined && current.proof.doubt === undefined)
+    if (state !== 'fresh' && current.proof !== undefined && current.proof.doubt === undefined)
       return { state: 'proven', entry: current, tier };
     if (state !== 'expired') return { state, entry: current, tier };
     return current.meta.retention === undefined ? { state: 'miss' } : { state: 'miss', kept: current };
@@ -273,8 +290,17 @@ export class TieredCache {
   }
 }
 
-/** The freshness of an entry. An outdated one answers only if the indexer fails. */
+/** Two answers to a request, kept and new, are a proof or a doubt for each other. */
+function compareProofs(kept: Entry | undefined, next: Entry): void {
+  if (kept?.proof !== undefined) next.proof?.compare?.(kept.proof, kept.etag === next.etag);
+}
+
+/**
+ * The freshness of an entry. An outdated one answers only if the indexer fails. One without a lifetime is not fresh by a
+ * clock that is behind the one that dated it.
+ */
 function judgedFreshness(entry: Entry, now: EpochMs): Freshness {
+  if (isNeverKept(entry)) return 'expired';
   const state = freshnessOf(entry, now);
   if (state === 'expired' || entry.proof?.isOutdated() !== true) return state;
   return entry.staleIfError > 0 && now < entry.freshUntil + entry.staleIfError ? 'stale-if-error' : 'expired';

@@ -29,10 +29,15 @@ export class AdminClient {
   /** Node's own dispatcher might use HTTP_PROXY (NODE_USE_ENV_PROXY=1). */
   readonly #dispatcher = new Agent();
   readonly #token: string | undefined;
+  readonly #option: string;
 
-  /** `given`: `--admin`, instead of the port in the settings. Throws a {@link UsageError} for an invalid address. */
-  constructor(given: string | undefined, { http }: Settings) {
-    this.url = given === undefined ? adminUrlOf(http) : originOf(given);
+  /**
+   * `given`: the address in this option, instead of the port in the settings. Throws a {@link UsageError} for an invalid
+   * address.
+   */
+  constructor(given: string | undefined, { http }: Settings, option = '--admin') {
+    this.#option = option;
+    this.url = given === undefined ? adminUrlOf(http) : originOf(given, option);
     this.#token = http.adminToken;
   }
 
@@ -44,7 +49,7 @@ export class AdminClient {
     const { status, text } = await this.#send(path, asked).catch((error: unknown) => {
       const reason = reasonOf(error) ?? String(error);
       throw new UnavailableError(
-        `no toncache answers at ${this.url} (${reason}): start it, or name its admin port by --admin`,
+        `no toncache answers at ${this.url} (${reason}): start it, or name its admin port by ${this.#option}`,
       );
     });
     const error = errorIn(text);
@@ -78,12 +83,12 @@ export class AdminClient {
   }
 }
 
-function originOf(text: string): string {
+function originOf(text: string, option: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search + url.hash === '') {
     return url.origin;
   }
-  throw new UsageError('--admin is not valid; accepted: an address like http://127.0.0.1:9464');
+  throw new UsageError(`${option} is not valid; accepted: an address like http://127.0.0.1:9464`);
 }
 
 const NOT_TONCACHE = 'this is not the admin port of toncache';

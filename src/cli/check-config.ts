@@ -18,7 +18,7 @@ export const checkConfig: Command = {
 Reads the settings as start does. If some are wrong, prints every problem; otherwise prints the settings that are set,
 with their values and sources. Secrets are not shown. Without --connect, no connection is made.
 
-  --all      prints the defaults too
+  --all      also prints the defaults
   --connect  tries all services as toncache uses them: each indexer (key, chain, newest block, operations), Redis and its
              clock, the stream. LACKS: an indexer can be used, with a condition, such as an operation that is not served
   --json     {"settings":[{"name","value","from","source"}],"passedThrough","warnings":[],"checks":[]}, or {"problems":[]}

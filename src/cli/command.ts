@@ -33,6 +33,8 @@ export const EXIT = {
   ok: 0,
   /** The command did its work, with a bad result. */
   failed: 1,
+  /** Of the command `status` alone. */
+  failing: 2,
   usage: 64,
   /** The other side does not answer, or refuses. */
   unavailable: 69,

@@ -2,8 +2,9 @@ import { type App, createApp } from '../app.ts';
 import type { Settings } from '../config/schema.ts';
 import { createLogger } from '../operate/logger.ts';
 import type { ConditionName } from '../tell/conditions.ts';
-import type { Condition } from '../tell/present-conditions.ts';
+import type { Condition } from '../tell/episode.ts';
 import { duration } from '../time-units.ts';
+import { tlsMismatch } from './redis-tls.ts';
 import { withTlsAdvice } from './tls-advice.ts';
 
 /** The result of the check of one service that toncache uses. */
@@ -41,7 +42,7 @@ export async function connectChecks(settings: Settings): Promise<ConnectCheck[]>
   const isNoneUsable = checked.indexers.every((indexer) => problemOf(indexer, checked) !== undefined);
   return [
     ...checked.indexers.flatMap((indexer) => checksOfIndexer(indexer, checked, isNoneUsable)),
-    ...checksOfRedis(checked),
+    ...(await checksOfRedis(checked, settings)),
     ...checksOfStream(checked),
   ].map((check) => ({ ...check, found: withTlsAdvice(check.found) }));
 }
@@ -78,13 +79,17 @@ function checksOfIndexer(indexer: CheckedIndexer, checked: Checked, isNoneUsable
   return [{ service, found, isWrong: false, isFatal: false }, ...lacking];
 }
 
-function checksOfRedis({ redis, conditions }: Checked): ConnectCheck[] {
-  if (redis === undefined) return [];
+async function checksOfRedis(
+  { redis, conditions }: Checked,
+  { redis: { url, tlsCaFile } }: Settings,
+): Promise<ConnectCheck[]> {
+  if (redis === undefined || url === undefined) return [];
   const problem = conditions.find(({ name }) => name === 'redis-unavailable');
   if (problem !== undefined) {
     const { name, why } = problem;
     const isFatal = REDIS_REFUSES.test(why);
-    const found = `cannot be ${isFatal ? 'used' : 'reached'}: ${why}`;
+    const mismatch = isFatal ? undefined : await tlsMismatch(url, tlsCaFile);
+    const found = `cannot be ${isFatal ? 'used' : 'reached'}: ${mismatch ?? why}`;
     return [{ service: 'Redis', found, condition: name, isWrong: true, isFatal }];
   }
   const { aheadMs } = redis;

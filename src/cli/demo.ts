@@ -7,15 +7,15 @@ import { optionOf, readOptions } from './options.ts';
 
 export const demo: Command = {
   help: `usage: npm run demo                 until Ctrl-C
-       npm run demo -- --for 10s   for that long (30s, 5min, 1h); exit 0 only if every answer was right
+       npm run demo -- --for 10s   for that long (30s, 5min, 1h); exit 0 only if every response was right
 
-The proxy listens on PORT (8080) and ADMIN_PORT (9464). If one is in use, it takes two free ports.
-It uses the Redis of REDIS_URL; without it, only memory.
+The proxy listens on PORT (8080) and ADMIN_PORT (9464). If either is in use, the demo takes two free ports.
+It uses the Redis in REDIS_URL, or without REDIS_URL only memory.
 
 example:
   PORT=9000 npm run demo -- --for 1min
 
-exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 not in this installation, 78 wrong settings`,
+exit codes: 0 every response was right, 1 a response was wrong, 64 wrong command line, 69 not in this installation, 78 wrong settings`,
 
   async run(args, { env, signal }) {
     const { values } = readOptions(args, { for: { type: 'string' } });

@@ -15,18 +15,18 @@ interface Reply {
 export const purge: Command = {
   help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--admin URL] [--json]
 
-Ends every stored answer to requests with this value, in any spelling, in all instances on the same Redis. Without Redis
-it reaches one instance.
+Removes every stored response to requests with this value, in any spelling, in all instances on the same Redis. Without
+Redis the purge reaches one instance.
 
   --seqno, --account, --hash   the value: of a masterchain block, an account, or a transaction or message
-  --all                        every stored answer
-  --admin                      the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set
-  --json                       print the answer of the admin port
+  --all                        every stored response
+  --admin                      the admin port; by default the one in the settings. ADMIN_TOKEN is sent if it is set
+  --json                       print the admin port's response
 
 example:
   toncache purge --seqno 62000000
 
-exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 no answer or refused, 78 wrong settings`,
+exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 no response or refused, 78 wrong settings`,
 
   async run(args, context) {
     const { values } = readOptions(args, {
@@ -63,5 +63,5 @@ function inWords({ purged = {}, at = 0, instances }: Reply): string {
   const what = selector === 'all' ? 'everything' : `${selector} ${value}`;
   // An older instance does not return it.
   const where = instances === undefined ? '' : ` in ${instances} ${instances === 1 ? 'instance' : 'instances'}`;
-  return `purged ${what}${where}: what was requested before ${new Date(at).toISOString()}`;
+  return `purged ${what}${where}: all responses requested before ${new Date(at).toISOString()}`;
 }

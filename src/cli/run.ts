@@ -1,5 +1,5 @@
 import { SettingsError } from '../config/load.ts';
-import { nearestTo } from '../config/nearest-name.ts';
+import { didYouMean, nearestTo } from '../config/nearest-name.ts';
 import { VERSION } from '../version.ts';
 import { type Command, type Context, EXIT, UnavailableError, UsageError } from './command.ts';
 
@@ -16,8 +16,9 @@ export const COMMANDS: ReadonlyMap<string, ListedCommand> = new Map([
     'check-config',
     { summary: 'check the settings', load: async () => (await import('./check-config.ts')).checkConfig },
   ],
+  ['status', { summary: 'show how clients are served', load: async () => (await import('./status.ts')).status }],
   ['explain', { summary: 'show how a request is cached', load: async () => (await import('./explain.ts')).explain }],
-  ['purge', { summary: 'end stored answers', load: async () => (await import('./purge.ts')).purge }],
+  ['purge', { summary: 'end stored responses', load: async () => (await import('./purge.ts')).purge }],
   ['verify', { summary: 'check toncache against an indexer', load: async () => (await import('./verify.ts')).verify }],
   ['simulator', { summary: 'run a simulated indexer', load: async () => (await import('./simulator.ts')).simulator }],
   ['demo', { summary: 'see it at work, without an indexer', load: async () => (await import('./demo.ts')).demo }],
@@ -37,9 +38,8 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   }
   const listed = COMMANDS.get(name);
   if (listed === undefined) {
-    const nearest = nearestTo(name, COMMANDS.keys());
-    const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
-    context.stderr.write(`toncache has no command "${name}"${meant}\n\n${listOfCommands()}`);
+    const nearest = nearestTo(name, [...COMMANDS.keys(), '--version', '--help', 'help']);
+    context.stderr.write(`toncache has no command "${name}"${didYouMean(nearest)}\n\n${listOfCommands()}`);
     return EXIT.usage;
   }
   try {

@@ -14,8 +14,8 @@ A simulated TON indexer with a chain that makes a block every 0.4 s. It runs unt
 
   --host      the address to listen on: 127.0.0.1 by default, for this machine only; 0.0.0.0 for containers
   --port      8081 by default; 0 for any free one
-  --latency   how long each answer takes, like 50ms
-  --workers   the maximum number of concurrent answers; others wait. Unlimited by default
+  --latency   the time that each response takes, such as 50ms
+  --workers   the maximum number of concurrent requests; others wait. Unlimited by default
   --fault     the failure of every request: 500, 429, hang or reset
 
 example:
@@ -52,7 +52,7 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
     const url = `http://${reachable(host)}:${indexer.port}`;
     stdout.write(`a simulated indexer listens on ${url}${host === '127.0.0.1' ? '' : ` (--host ${host})`}\n`);
     stdout.write(`  curl ${url}/api/v3/masterchainInfo\n`);
-    stdout.write(`  UPSTREAM_URL=${url} npm start\n`);
+    stdout.write(`  UPSTREAM_URL=${url} CACHE_OPERATIONS=all,passthrough PASSTHROUGH=on npm start\n`);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await indexer.close();
     return EXIT.ok;

@@ -39,7 +39,7 @@ exit codes: 0 ended by a signal, 1 cannot listen, or got a second signal to end,
     // that.
     const output = new LogDestination(process.stdout.fd);
     process.on('exit', () => output.flush(LAST_LINES_MS));
-    const logger = createLogger(settings.logLevel, output);
+    const logger = createLogger(settings.logLevel, output, process.stdout.isTTY);
     const app = await createApp({ logger, logOutput: output }, settings);
     // After `http.shutdownDelay`, requests in flight are answered and the process ends.
     const end = async (signal: string) => {

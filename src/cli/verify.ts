@@ -8,15 +8,16 @@ import { optionOf, readOptions } from './options.ts';
 export const verify: Command = {
   help: `usage: toncache verify http://indexer:8081/api/v3 [--rate 1] [--samples 5]
 
-Sends requests to an indexer through toncache, which runs in this process, and compares its answers with the indexer's own.
-Sends only GET, at most at --rate. UPSTREAM_API_KEY is the key of the indexer. 
+Sends requests to an indexer through toncache, which runs in this process, and compares its responses with the indexer's.
+Sends only GET requests, at most at --rate. UPSTREAM_API_KEY is the indexer's key, or UPSTREAM_API_KEY_FILE names its file.
+A login belongs in the address: https://user:password@host.
 
   --rate     requests to the indexer per second, 0.01 to 1000 (1)
   --samples  the number of blocks, transactions and accounts, 1 to 100 (5)
 
 exit codes:
   ${EXIT.ok}   everything was checked, and is right
-  ${EXIT.failed}   an answer is wrong
+  ${EXIT.failed}   a response is wrong
   ${EXIT.usage}  the command line is wrong
   ${EXIT.unavailable}  the indexer cannot be reached, or refuses the key
   ${EXIT.incomplete}  nothing is wrong, but a part could not be checked: the last lines show which, and why`,
@@ -29,9 +30,10 @@ exit codes:
     const rate = /^[0-9.]+$/.test(values.rate) ? Number(values.rate) : Number.NaN;
     if (!(rate >= 0.01 && rate <= 1000)) throw new UsageError('--rate is not valid; accepted: 0.01 to 1000');
     const samples = optionOf('--samples', values.samples, integer(1, 100));
-    const apiKey = env['UPSTREAM_API_KEY'];
+    const { UPSTREAM_API_KEY, UPSTREAM_API_KEY_FILE } = env;
+    const key = { UPSTREAM_API_KEY, UPSTREAM_API_KEY_FILE };
     try {
-      const { violation, unclear } = await runVerify({ url, apiKey, rate, samples, stdout, stderr });
+      const { violation, unclear } = await runVerify({ url, key, rate, samples, stdout, stderr });
       if (violation > 0) return EXIT.failed;
       return unclear > 0 ? EXIT.incomplete : EXIT.ok;
     } catch (error) {

@@ -8,6 +8,13 @@ interface From {
   readonly remoteAddress?: string | undefined;
 }
 
+/** The client of a request. */
+export interface Requester {
+  readonly client: string;
+  /** The header by which the request names another client, if that is not read: then many clients may count as one. */
+  readonly unreadHeader: string | undefined;
+}
+
 export interface ClientAddressesDependencies {
   /** Called once, after {@link PROXY_AFTER} requests in a row from one untrusted address that forwards for others. */
   readonly onUntrustedProxy: (address: string) => void;
@@ -63,6 +70,11 @@ export class ClientAddresses {
     const header = namingHeaderOf(headers);
     return header === 'X-Forwarded-For' && this.#isTrusted(plain(remoteAddress)) ? undefined : header;
   };
+
+  readonly requesterOf = (from: From, headers: ClientHeaders): Requester => ({
+    client: this.of(from, headers),
+    unreadHeader: this.unreadHeaderOf(from, headers),
+  });
 
   /** Call once for each request of a client, not for health checks. Looks for proxies whose clients count as one. */
   readonly count = ({ remoteAddress = '' }: From, headers: ClientHeaders): void => {

@@ -9,8 +9,6 @@ export interface PerClientLimitDependencies {
   readonly name: string;
   readonly perSecond: number;
   readonly now: () => MonotonicMs;
-  /** Called with the client of each refused request. */
-  readonly onRefused: (client: string) => void;
 }
 
 /**
@@ -19,8 +17,8 @@ export interface PerClientLimitDependencies {
  */
 const MOST_CLIENTS = 50_000;
 
-/** A client may send the requests of this time at once: a page loads with a burst. */
-const BURST_MS: Ms = 1000;
+/** A client may send the requests of this time at once: a page opens with 8 to 12, and an office shares one address. */
+const BURST_MS: Ms = 10_000;
 
 /**
  * Limits the requests of each client to this instance: a token bucket for each, stored as the instant at which it is
@@ -38,7 +36,6 @@ export class PerClientLimit {
 
   /** Counts one request, or returns its refusal with the time after which it would be allowed. */
   take(client: string): ProxyError | undefined {
-    const { onRefused } = this.#dependencies;
     const now = this.#dependencies.now();
     const fullAt = Math.max(now, this.#fullAt.get(client) ?? 0) + this.#everyMs;
     const waitMs = fullAt - now - BURST_MS;
@@ -47,7 +44,6 @@ export class PerClientLimit {
       this.#fullAt.set(client, fullAt);
       return undefined;
     }
-    onRefused(client);
     return this.#refusal(waitMs);
   }
 
@@ -59,11 +55,12 @@ export class PerClientLimit {
 
   #refusal(waitMs: Ms): ProxyError {
     const { name, perSecond } = this.#dependencies;
+    const burst = (perSecond * BURST_MS) / 1000;
     return failure('too-many-requests', {
-      values: { what: name, perSecond },
+      values: { what: name, perSecond, burst },
       waitMs,
       rateLimit: {
-        policy: `"${name}";q=${perSecond};w=${BURST_MS / 1000}`,
+        policy: `"${name}";q=${burst};w=${BURST_MS / 1000}`,
         state: `"${name}";r=0;t=${retryAfterSeconds(FAILURES['too-many-requests'].retryAfter, waitMs, 0)}`,
       },
     });

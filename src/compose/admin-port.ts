@@ -19,7 +19,8 @@ export interface AdminPortDependencies
   readonly tiers: Tiers;
   readonly explain: OpenPublicPort['explain'];
   readonly sources: Omit<StatusHistoryDependencies['sources'], 'operations' | 'memory' | 'maxMemoryBytes' | 'indexers'>;
-  /** Brings the conditions up to date. */
+  readonly episodes: StatusHistoryDependencies['episodes'];
+  /** Brings conditions and episodes up to date. */
   readonly tell: () => void;
 }
 
@@ -27,7 +28,7 @@ export interface AdminPortDependencies
 export function openAdminPort(context: AppContext, parts: AdminPortDependencies) {
   const { settings, constants, operations, events, metrics, conditions, now, monotonic } = context;
   const { http, network, memory: bounds } = settings;
-  const { indexers, tiers, explain, sources, tell, ...shown } = parts;
+  const { indexers, tiers, explain, sources, episodes, tell, ...shown } = parts;
   const { memory, purges } = tiers;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const access = { token, allowedHosts, listensOn };
@@ -38,6 +39,7 @@ export function openAdminPort(context: AppContext, parts: AdminPortDependencies)
     monotonic,
     onBug: events.reportBug,
     conditions,
+    episodes,
     tell,
   });
   const about = { version: VERSION, host: hostname(), network, upstreams: indexers.all.map(({ name }) => name) };
@@ -56,7 +58,7 @@ export function openAdminPort(context: AppContext, parts: AdminPortDependencies)
     paths: {
       ...status,
       '/purge': adminPurge(purges.purge, monotonic),
-      '/explain': adminExplain({ explain, describe: describeExplanation }),
+      '/explain': adminExplain(explain, describeExplanation),
     },
     access,
     onBug: events.reportBug,

@@ -1,7 +1,6 @@
-import { RequestHandler } from '../answer/handle-request.ts';
-import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
-import { EntryLoader, type EntryLoaderDependencies, failureTtlOf, type Load } from '../answer/load-entry.ts';
-import { refreshStaleWith } from '../answer/refresh-stale.ts';
+import { type AskDependencies, askWith } from '../answer/ask.ts';
+import { requestHandlerWith } from '../answer/get.ts';
+import { failureTtlOf, type Load, type LoaderDependencies, loaderWith } from '../answer/load.ts';
 import { refusalErrorWith } from '../answer/refusal-error.ts';
 import type { Gzip } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
@@ -35,16 +34,16 @@ export function openAnswering(context: AppContext, parts: AnsweringDependencies)
   const { settings, constants, events, now, monotonic, random } = context;
   const { cache, gzip, redis, indexers, proof, missLimit, onTouch } = parts;
   const { upstream, network } = settings;
-  const { collapseWindow, failureTtl } = constants.coalescing;
+  const { collapseWindow, failureTtl, failedLease } = constants.coalescing;
   const { admission, heads, pollHeads } = indexers;
   const { report } = events;
   const refusalError = refusalErrorWith(random);
   const hedges = new RetryBudget({ now: monotonic }, HEDGES);
-  const ask: IndexersDependencies = {
+  const ask: AskDependencies = {
     indexers: indexers.all,
     heads,
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
-    hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
+    hedging: heads && new Hedging(hedges, upstream.timeout / 10),
     pollHeads,
     admission,
     refusalError,
@@ -57,10 +56,10 @@ export function openAnswering(context: AppContext, parts: AnsweringDependencies)
     reportBug: events.reportBug,
     policies: context.lifetimes,
   };
-  const load: EntryLoaderDependencies = {
+  const load: LoaderDependencies = {
     cache,
     admission,
-    indexers: new Indexers(ask),
+    ask: askWith(ask),
     leases:
       redis &&
       new Leases({
@@ -71,6 +70,7 @@ export function openAnswering(context: AppContext, parts: AnsweringDependencies)
         // Requests that wait for a killed instance still have half of their time for their own load.
         leaseMs: Math.min(collapseWindow, Math.ceil(upstream.timeout / 2)),
         pollBudgetMs: settings.redis.budget,
+        failedMs: failedLease,
       }),
     refusalError,
     monotonic,
@@ -78,21 +78,19 @@ export function openAnswering(context: AppContext, parts: AnsweringDependencies)
     redisBudgetMs: settings.redis.budget,
     failureTtlMs: failureTtl,
   };
-  const loader = new EntryLoader(load);
   const flights = new SingleFlight<Load>({
-    onFollowed: (flight, client) => admission.backlog.join(flight, client),
+    onFollowed: (flight, client) => admission.join(flight, client),
     keptMs: failureTtlOf,
     now: monotonic,
     collapseWindowMs: collapseWindow,
   });
-  const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
-  const handler = new RequestHandler({
+  const handler = requestHandlerWith({
     calls: new CallMemo(network),
     cache,
     gzip,
     flights,
-    loader,
-    refreshStale,
+    load: loaderWith(load),
+    refreshTimeoutMs: upstream.timeout,
     missLimit,
     memory: indexers.memory,
     onTouch,
@@ -101,6 +99,7 @@ export function openAnswering(context: AppContext, parts: AnsweringDependencies)
     monotonic,
     random,
     report,
+    reportBug: events.reportBug,
   });
   return { handler, ask, load, flights };
 }

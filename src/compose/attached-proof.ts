@@ -1,17 +1,25 @@
+import type { AskDependencies } from '../answer/ask.ts';
 import type { BlockJudge, PollCount, ShownFollower } from '../answer/block-proof.ts';
-import type { IndexersDependencies } from '../answer/indexers.ts';
-import type { EntryLoaderDependencies, Load } from '../answer/load-entry.ts';
+import type { Load, LoaderDependencies } from '../answer/load.ts';
 import type { SingleFlight } from '../once/single-flight.ts';
+import type { Purges } from '../purge/purges.ts';
 import type { OpenIndexers } from './indexers.ts';
+import type { SharedRedis } from './redis.ts';
 
 /** The parts that load blocks, shared with clients' requests. */
 export interface FollowerParts {
   readonly indexers: OpenIndexers;
-  readonly ask: IndexersDependencies;
-  readonly load: EntryLoaderDependencies;
+  readonly ask: AskDependencies;
+  readonly load: LoaderDependencies;
   readonly flights: SingleFlight<Load>;
+  /** Absent when the proxy runs on memory alone. */
+  readonly redis: SharedRedis | undefined;
   /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
+  /** What instances tell each other in the exchange of purges. */
+  readonly exchange: Pick<Purges, 'say' | 'instancesPolling'>;
+  /** See `Clock.isShared`. */
+  readonly isClockShared: () => boolean;
 }
 
 /** The proof of kept answers by blocks. The root attaches `proof/`; without it, no answers are proven. */

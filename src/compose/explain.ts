@@ -1,8 +1,8 @@
-import { FIRST_TRY } from '../admission/lane.ts';
+import { FIRST_TRY } from '../admission/send-rules.ts';
 import type { ExplainDependencies, ExplainedIndexer } from '../answer/explain.ts';
 import { ProxyError } from '../errors.ts';
-import { ofLoad } from '../fleet/lanes.ts';
 import { isBelow, parseTarget } from '../http/parse-request.ts';
+import { mayJoin } from '../http/pass-through/joined-requests.ts';
 import { refusedTarget } from '../http/pass-through/pass-on.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
 import { notServedAt, type ServedPaths, servedAt } from '../http/public/served-paths.ts';
@@ -16,24 +16,31 @@ export function explainers(
   paths: ServedPaths,
   joins: boolean,
 ): Pick<ExplainDependencies, 'passed' | 'indexersFor'> {
-  const named = (reasons: ReturnType<typeof whyNot>): ExplainedIndexer[] =>
-    all.map(({ name }, index) => ({ name, ...(reasons[index] !== undefined && { whyNot: reasons[index] }) }));
+  const named = (reasons: ReturnType<typeof whyNot>, operation?: string): ExplainedIndexer[] =>
+    all.map(({ name, breakers }, index) => {
+      if (reasons[index] !== undefined) return { name, whyNot: reasons[index] };
+      const isTrial = breakers.get(operation ?? '')?.breaker.state === 'half-open';
+      return { name, ...(isTrial && { isTrial }) };
+    });
   return {
     indexersFor: (call, key) =>
-      named(whyNot({ operation: call.operation.name, key, clients: [], lane: ofLoad(false, seqnoOf(call)) })),
-    passed: (target) => {
+      named(
+        whyNot({ ...FIRST_TRY, seqno: seqnoOf(call), operation: call.operation.name, key, clients: [] }),
+        call.operation.name,
+      ),
+    passed: (target, headers) => {
       const parsed = parseTarget(target);
       const refused = servedAt(parsed, paths).pass === undefined ? notServedAt(parsed, paths) : undefined;
       const wrong = refused ?? refusedTarget(target, paths.operations);
       if (wrong instanceof ProxyError) return wrong;
       const isStream = isBelow(STREAM_PATHS, parsed);
-      const isJoined = joins && isBelow(['/api/v3/'], parsed);
+      const isJoined = joins && mayJoin({ request: { method: 'GET', headers }, target });
       return {
         target,
-        notCached: isJoined ? 'passed through, joined with equal requests' : 'passed through',
+        notCached: isJoined ? 'passed through, collapsed with identical requests' : 'passed through',
         indexers: isStream
           ? []
-          : named(whyNot({ operation: 'passthrough', key: pathKey('GET', target), clients: [], lane: FIRST_TRY })),
+          : named(whyNot({ ...FIRST_TRY, operation: 'passthrough', key: pathKey('GET', target), clients: [] })),
       };
     },
   };

@@ -1,26 +1,15 @@
-import type { Guard } from '../admission/guard.ts';
-import type { Pause } from '../admission/pause.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import type { FleetRoute } from '../fleet/routes.ts';
-import type { Head } from '../indexer/head.ts';
+import type { Heads } from '../fleet/heads.ts';
 import type { Ms } from '../time-units.ts';
 import type { AppContext } from './context.ts';
+import type { OpenIndexer } from './indexer.ts';
 
-/** One indexer, as it is measured. */
-interface MeasuredIndexer {
-  readonly head: Head;
-  readonly route: FleetRoute;
-  readonly pause: Pick<Pause, 'breaker'>;
-  /** By operation. */
-  readonly breakers: ReadonlyMap<string, Guard>;
-}
-
-/** Adds the gauges of one indexer. */
+/** Adds the gauges of one indexer. `heads`: absent without two replicas. */
 export function addIndexerGauges(
   { metrics }: AppContext,
-  upstream: string,
-  { head, route, pause, breakers }: MeasuredIndexer,
+  { name: upstream, head, route, pause, breakers }: OpenIndexer,
+  heads: Heads | undefined,
 ): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     metrics.gauge(name, help, read, { upstream });
@@ -30,12 +19,12 @@ export function addIndexerGauges(
   );
   gauge(
     'upstream_head_age_seconds',
-    'Age of the newest block of each indexer at its last head poll, by our clock; negative if it is ahead. Absent without head polls.',
+    "Age of the newest block of each indexer at its last head poll, by this machine's clock; negative if the block is ahead. Absent without head polls.",
     () => seconds(head.lastWord?.ageMs),
   );
   gauge(
     'upstream_head_unchanged_seconds',
-    'Time for which the newest block of each indexer has been the same. Absent without head polls.',
+    'Time since the newest block of each indexer last changed. Absent without head polls.',
     () => seconds(head.lastWord?.sameForMs),
   );
   gauge('upstream_backup', '1 if the indexer is a backup, else 0.', () => Number(route.isBackup));
@@ -46,10 +35,23 @@ export function addIndexerGauges(
   gauge('upstream_unhealthy', '1 while requests to an indexer fail, so that the others are used; else 0.', () =>
     Number(route.health?.isHealthy === false),
   );
-  gauge('upstream_paused', `1 after ${sentenceOf(REFUSED.paused)}, until it answers again; else 0.`, () =>
+  gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}: until it answers again; else 0.`, () =>
     Number(!pause.breaker.isClosed),
   );
-  const help = '1 while the circuit breaker of an operation at an indexer is open; else 0.';
-  for (const [operation, { breaker }] of breakers)
-    metrics.gauge('circuit_breaker_open', help, () => Number(!breaker.isClosed), { upstream, operation });
+  const help = '1 while the circuit breaker of an operation at an indexer is open: misses are refused; else 0.';
+  const halfOpen =
+    '1 while the circuit breaker of an operation at an indexer is half-open: the next miss is its trial; else 0.';
+  for (const [operation, { breaker }] of breakers) {
+    const labels = { upstream, operation };
+    metrics.gauge('circuit_breaker_open', help, () => Number(breaker.state === 'open'), labels);
+    metrics.gauge('circuit_breaker_half_open', halfOpen, () => Number(breaker.state === 'half-open'), labels);
+  }
+  gauge(
+    'upstream_lag_blocks',
+    'Blocks by which each indexer lags behind the newest known block.',
+    () => heads?.lag(route.index) ?? 0,
+  );
+  gauge('upstream_behind', '1 while an indexer is too far behind to be used; else 0.', () =>
+    Number(heads?.isBehind(route.index) === true),
+  );
 }

@@ -1,4 +1,4 @@
-import { type Guard, passBy, type Refusal } from '../admission/guard.ts';
+import type { Guard, Refusal } from '../admission/guard.ts';
 import { notServedGuard } from '../admission/not-served.ts';
 import { operationBreakers } from '../admission/operation-breakers.ts';
 import { Pause } from '../admission/pause.ts';
@@ -25,7 +25,7 @@ import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { targetOf } from '../ton/operations.ts';
 import { parseCall } from '../ton/parse-call.ts';
 import type { AppContext } from './context.ts';
-import { addIndexerGauges } from './indexer-gauges.ts';
+import type { IndexerSettings } from './indexers-in.ts';
 
 /** The time for which an idle connection is kept: shorter than that of any usual server. */
 const KEEP_ALIVE_MS = 4000;
@@ -62,25 +62,19 @@ export const SHARES: Readonly<Record<string, number>> = {
   masterchainBlockShards: 0.2,
 };
 
-export interface IndexerSettings {
-  readonly url: string;
-  readonly apiKey?: string | undefined;
-  readonly maxConcurrency: number;
-  readonly requestsPerSecond?: number | undefined;
-  readonly isBackup: boolean;
-  /** Its place in the settings, backups last. */
-  readonly index: number;
-  readonly isOne: boolean;
-}
-
-export interface OpenIndexerDependencies {
+export interface OpenIndexersDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
+  /** The number of instances on one Redis, including this one. */
+  readonly instances: () => number;
+}
+
+interface OpenIndexerDependencies extends OpenIndexersDependencies {
   /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
   readonly isOurChain: (globalId: number) => boolean;
-  /** The number of instances on one Redis, including this one. */
-  readonly instances: () => number;
+  /** The time for which a client waits for a slot and a reservation. */
+  readonly patienceMs: Ms;
 }
 
 /**
@@ -97,12 +91,12 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and its guards; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
+  { scripting, instances, onReading, isOurChain, patienceMs }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, constants, operations, events, conditions, errors, now, monotonic, random } = context;
-  const { upstream, admission } = settings;
-  const { host: name } = new URL(indexer.url);
+  const { upstream } = settings;
+  const { name } = indexer;
   const who = { upstream: name };
   const pause = new Pause({
     now: monotonic,
@@ -115,7 +109,6 @@ export function openIndexer(
     defaultMs: upstream.defaultPause,
     longestMs: upstream.maxPause,
   });
-  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const rate = openRateLimit(context, indexer, scripting, patienceMs);
   // Without a slot, and ahead of the backlog.
   const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
@@ -125,12 +118,16 @@ export function openIndexer(
       ? undefined
       : (isWanted: () => boolean) => mayTakeNext(() => pause.breaker.isOpen, isWanted);
   const client = openClient(context, { onReading, mayRepeat }, indexer);
-  const breakers = operationBreakers(operations.names, {
+  const { guards: breakers, answered } = operationBreakers(operations.names, {
     now: monotonic,
     random,
     onTransition: (operation, state) =>
       conditions.turn(state === 'open', 'breaker-open', { ...who, operation }, errors.last(name), LASTS),
     ...constants.breaker,
+  });
+  events.on('upstream-answered', ({ indexer: answering, status }) => {
+    // A gateway in front of a stopped indexer answers 502.
+    if (answering === name && status < 500) answered();
   });
   const pauseOfCached = pause.guard(true);
   const guards = new Map<string, readonly Guard[]>([['passthrough', [pause.guard(false)]]]);
@@ -138,7 +135,7 @@ export function openIndexer(
   for (const operation of operations.names) {
     const onTransition = (isServed: boolean) =>
       conditions.turn(!isServed, 'not-served', { ...who, operation }, remedyOf(operation).remedy, LASTS);
-    const guard = notServedGuard({ now: monotonic, onTransition });
+    const guard = notServedGuard(monotonic, onTransition);
     notServed.set(operation, guard);
     guards.set(operation, [guard, pauseOfCached, breakers.get(operation) as Guard]);
   }
@@ -158,10 +155,10 @@ export function openIndexer(
     askEveryMs,
     upstream: client,
     maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
-    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
+    onRateLimited: (retryAfterMs) => pauseOfCached.admit(headKey)?.('rate-limited', retryAfterMs),
     onPolled: (unnamedBy) => {
       const isOther = unnamedBy !== undefined && !OF_AN_INDEXER.includes(outcomeOfResult(String(unnamedBy)));
-      const why = `it answers masterchainInfo ${unnamedBy === 200 ? 'without a block' : `with ${unnamedBy}`}`;
+      const why = `masterchainInfo is answered ${unnamedBy === 200 ? 'without a block' : `with ${unnamedBy}`}`;
       conditions.turn(isOther, 'no-head', who, why, LASTS);
     },
     now,
@@ -185,17 +182,16 @@ export function openIndexer(
       return OTHER_CHAIN;
     },
     guards,
-    health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
+    health: indexer.isOne ? undefined : new Health(monotonic, onTransition),
     isBehind: () => head.fault !== undefined,
     hasBlock: (seqno) => head.hasBlock(seqno),
     newestBlock: () => head.newestBlock,
   };
-  addIndexerGauges(context, name, { head, route, pause, breakers });
   return {
     name,
     client,
-    /** `undefined` without a key. */
-    apiKey: indexer.apiKey,
+    /** What identifies us there. */
+    ours: indexer.ours,
     head,
     polls,
     /** Its route for the cached operations. */
@@ -223,14 +219,14 @@ function keyOfHead({ operations, settings }: AppContext): string {
 function openClient(
   { now, settings, events, names }: AppContext,
   to: Pick<UpstreamClientDependencies, 'onReading' | 'mayRepeat'>,
-  { url, apiKey, maxConcurrency }: IndexerSettings,
+  { url, ours, maxConcurrency }: IndexerSettings,
 ): UpstreamClient {
   const { upstream } = settings;
   return new UpstreamClient({
     now,
     names,
     baseUrl: new URL(url),
-    apiKey,
+    ours,
     timeoutMs: upstream.timeout,
     ...poolsOf(settings, maxConcurrency),
     maxBodyBytes: upstream.maxBodySize,
@@ -243,7 +239,7 @@ function openClient(
 
 function openRateLimit(
   { settings, constants, monotonic, conditions }: AppContext,
-  { url, requestsPerSecond }: IndexerSettings,
+  { name, requestsPerSecond }: IndexerSettings,
   scripting: RedisScripting | undefined,
   longestWaitMs: Ms,
 ): RateLimit | undefined {
@@ -251,7 +247,6 @@ function openRateLimit(
   const { failuresToOpen, openDuration } = constants.redis;
   if (requestsPerSecond === undefined) return undefined;
   const stepMs = 1000 / requestsPerSecond;
-  const { host } = new URL(url);
   const reserveShared =
     scripting &&
     sharedReservations({
@@ -261,9 +256,9 @@ function openRateLimit(
         breaker: { faults: failuresToOpen, openMs: openDuration },
         // Several calls for reservations are under way: a single stall of Redis must not end the sharing.
         togetherMs: redis.budget,
-        onAvailable: (isShared) => conditions.turn(!isShared, 'rate-not-shared', { upstream: host }, '', LASTS),
+        onAvailable: (isShared) => conditions.turn(!isShared, 'rate-not-shared', { upstream: name }, '', LASTS),
       }).call,
-      key: rateKeyOf(network, host),
+      key: rateKeyOf(network, name),
       // The longest wait, the reservations made while Redis answers, and the step after the last one.
       furthestMs: longestWaitMs + (mostReserved(stepMs, redis.budget) + 1) * stepMs,
     });

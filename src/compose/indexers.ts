@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Admission } from '../admission/admission.ts';
-import { Backlog } from '../admission/backlog.ts';
 import type { RouteRequest } from '../admission/guard.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { Slots } from '../admission/slots.ts';
@@ -10,12 +9,13 @@ import { Health } from '../fleet/health.ts';
 import { KnownChain } from '../fleet/known-chain.ts';
 import { type FleetRoute, Routes } from '../fleet/routes.ts';
 import { FollowedChain } from '../indexer/followed-chain.ts';
-import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
 import type { Operation } from '../ton/operations.ts';
 import type { AppContext } from './context.ts';
-import { headEveryMs, type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
+import { headEveryMs, type OpenIndexer, type OpenIndexersDependencies, openIndexer } from './indexer.ts';
+import { addIndexerGauges } from './indexer-gauges.ts';
+import { indexersIn } from './indexers-in.ts';
 
 /** While requests are sent, the heads of several indexers are polled this often: less often if each request counts. */
 const [HEADS_EVERY_MS, HEADS_EVERY_MS_OF_FEW]: [Ms, Ms] = [500, 2000];
@@ -31,13 +31,6 @@ const OVERLOADED_PATIENCE_MS = 100;
 
 export type OpenIndexers = ReturnType<typeof openIndexers>;
 
-export interface OpenIndexersDependencies {
-  /** Runs the scripts by which instances share the rate limit; absent without Redis. */
-  readonly scripting: RedisScripting | undefined;
-  /** The number of instances on one Redis, including this one. */
-  readonly instances: () => number;
-}
-
 /** Builds the clients and their admissions; nothing connects before the first request. */
 export function openIndexers(context: AppContext, { scripting, instances }: OpenIndexersDependencies) {
   const { settings, constants, operations, events, metrics, monotonic, random } = context;
@@ -52,8 +45,8 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const followed = new FollowedChain(GLOBAL_IDS[settings.network]);
-  const indexers = indexersOf(context).map((indexer) =>
-    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs, instances }, indexer),
+  const indexers = indexersIn(settings).map((indexer) =>
+    openIndexer(context, { scripting, instances, onReading, isOurChain: followed.isOurs, patienceMs }, indexer),
   );
   const chain = new KnownChain(
     indexers.map(({ head }) => head),
@@ -61,19 +54,12 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
   );
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   const heads = replicas.length > 1 ? openHeads(context, instances, replicas) : undefined;
-  for (const { name: upstream, route } of indexers) {
-    const gauge = (name: string, help: string, read: () => number) => metrics.gauge(name, help, read, { upstream });
-    const lag = () => heads?.lag(route.index) ?? 0;
-    gauge('upstream_lag_blocks', 'The blocks by which each indexer is behind the newest.', lag);
-    gauge('upstream_behind', '1 while an indexer is too far behind to be used; else 0.', () =>
-      Number(heads?.isBehind(route.index) === true),
-    );
-  }
+  for (const indexer of indexers) addIndexerGauges(context, indexer, heads);
   // Clients' requests to the rest of the API show nothing about the operations: it has its own slots and health.
   const passThroughRoute = (route: FleetRoute): FleetRoute => ({
     ...route,
     slots: new Slots({ now: monotonic, max: passThrough.maxConcurrency, shares: {}, patienceMs }),
-    health: route.health && new Health({ now: monotonic, onTransition: () => {} }),
+    health: route.health && new Health(monotonic, () => {}),
   });
   const all = indexers.map(({ route }) => ({
     ...route,
@@ -81,24 +67,19 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
   }));
   const toNewest = context.operations.all.filter(({ routedTo }) => routedTo === 'newest').map(({ name }) => name);
   const routes = new Routes(random, all, { passthrough: all.map(passThroughRoute) }, new Set(toNewest));
-  const patience = { patienceMs, shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs) };
-  const backlog = new Backlog({
-    now: monotonic,
-    routes,
-    ...patience,
-    maxWaiting: constants.admission.maxQueue,
-  });
-  const ofClients = new Admission({ memory, routes, backlog });
-  metrics.gauge('upstream_requests_in_flight', 'Requests at all indexers now.', () => ofClients.inFlight);
+  const shortPatienceMs = Math.min(OVERLOADED_PATIENCE_MS, patienceMs);
+  const shared = { memory, now: monotonic, patienceMs, shortPatienceMs };
+  const ofClients = new Admission({ ...shared, routes, maxWaiting: constants.admission.maxQueue });
+  metrics.gauge('upstream_requests_in_flight', 'Requests in flight at all indexers.', () => ofClients.inFlight);
   metrics.gauge(
     'upstream_concurrency_limit',
-    'Slots of all indexers but backups: the most requests for cached operations at once.',
+    'Slots of all indexers except backups: maximum concurrent requests for cached operations.',
     () => replicas.reduce((sum, { route }) => sum + route.slots.max, 0),
   );
-  metrics.gauge('upstream_requests_queued', 'Requests that wait for a slot at an indexer.', () => backlog.size);
+  metrics.gauge('upstream_requests_queued', 'Requests that wait for a slot at an indexer.', () => ofClients.waiting);
   for (const operation of operations.names) {
     const help = 'Time that a miss would wait for a slot at an indexer now.';
-    const wait = () => backlog.expectedWaitMs(operation) / 1000;
+    const wait = () => ofClients.expectedWaitMs(operation) / 1000;
     metrics.gauge('upstream_expected_wait_seconds', help, wait, { operation });
   }
   return {
@@ -110,10 +91,6 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
     pollHeads: (): void => (heads === undefined ? replicas[0]?.polls.pollIfDue() : heads.askIfDue()),
-    /** Polls the heads of all but backups in the background, if it is time, whether requests are sent or not. */
-    askHeads: (): void => {
-      for (const { polls } of replicas) polls.askIfDue();
-    },
     /** See {@link Routes.whyNot}: by the place of the indexer. */
     whyNot: (request: RouteRequest) => routes.whyNot(request),
     /** For the cached operations and for pass-through. */
@@ -130,11 +107,7 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
         guards: new Map(operations.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
       }));
       const own = new Routes(random, ahead, {}, new Set(toNewest));
-      return new Admission({
-        memory,
-        routes: own,
-        backlog: new Backlog({ now: monotonic, routes: own, ...patience, maxWaiting }),
-      });
+      return new Admission({ ...shared, routes: own, maxWaiting });
     },
     answerBodies,
     memory,
@@ -172,15 +145,6 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
       await answerBodies.close();
     },
   };
-}
-
-function indexersOf({ settings: { upstream } }: AppContext): IndexerSettings[] {
-  const { url, apiKey, maxConcurrency, requestsPerSecond, backup } = upstream;
-  const all = [
-    ...url.map((each) => ({ url: each, apiKey, maxConcurrency, requestsPerSecond, isBackup: false })),
-    ...(backup.url ?? []).map((each) => ({ ...backup, url: each, isBackup: true })),
-  ];
-  return all.map((indexer, index) => ({ ...indexer, index, isOne: all.length === 1 }));
 }
 
 function openHeads(

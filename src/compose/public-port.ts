@@ -1,15 +1,18 @@
 import { explainWith } from '../answer/explain.ts';
-import type { RequestHandler } from '../answer/handle-request.ts';
+import type { RequestHandler } from '../answer/get.ts';
 import { ClientAddresses } from '../clients/client-addresses.ts';
 import { PerClientLimit } from '../clients/per-client-limit.ts';
+import { clientRoom, openFilesLimit } from '../config/open-files.ts';
 import { namedPaths } from '../config/passed-paths.ts';
+import { BodyReader } from '../http/body-reader.ts';
 import { openPaths } from '../http/pass-through/open-paths.ts';
 import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import type { ServedPaths } from '../http/public/served-paths.ts';
+import type { ClientShare } from '../tell/client-share.ts';
 import { type AnsweringDependencies, openAnswering } from './answering.ts';
-import { openClientRoom } from './client-room.ts';
+import type { FollowerParts } from './attached-proof.ts';
 import type { AppContext } from './context.ts';
 import { explainers } from './explain.ts';
 import { openRest, type RestParts } from './rest.ts';
@@ -18,10 +21,12 @@ import { operationTrial } from './trial.ts';
 export interface PublicPortDependencies extends Omit<AnsweringDependencies, 'missLimit'> {
   /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
+  readonly exchange: FollowerParts['exchange'];
+  /** See `Clock.isShared`. */
+  readonly isClockShared: () => boolean;
   /** Called with the client of each request that memory does not answer. */
   readonly onClient: (client: string) => void;
-  /** Called with the client of each request that is above its limit. */
-  readonly onLimited: (client: string) => void;
+  readonly share: Pick<ClientShare, 'isWatching' | 'count'>;
   /** See {@link PublicServer}; absent where requests are not logged. */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
@@ -34,7 +39,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const { settings, events, now } = context;
   const { cache, indexers, proof } = parts;
   const { report } = events;
-  const missLimit = openLimit(context, parts, 'misses', settings.clients.missesPerSecond);
+  const missLimit = openLimit(context, 'misses', settings.clients.missesPerSecond);
   const { handler, ask, load, flights } = openAnswering(context, { ...parts, missLimit });
   const { trustedProxies = [] } = settings.clients;
   const addresses = new ClientAddresses({
@@ -43,8 +48,12 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     trustedProxies,
   });
   const isPassed = isPassedBy(settings);
-  const origins = new Origins(settings.http.allowedOrigins);
-  const rest = isPassed && openRest(context, indexers, { missLimit, addresses, origins });
+  const bodies = new BodyReader({
+    maxBodyBytes: settings.passThrough.maxBodySize,
+    maxReadingBytes: context.constants.passThrough.maxBufferedSize,
+    now: context.monotonic,
+  });
+  const rest = isPassed && openRest(context, indexers, { missLimit, addresses, bodies });
   const { prefixes, enabled } = settings.passThrough;
   const paths: ServedPaths = {
     operations: context.operations,
@@ -54,9 +63,10 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     isPassed,
     passedPaths: Array.isArray(enabled) ? enabled : undefined,
   };
-  proof?.start({ indexers, ask, load, flights, instances: parts.instances });
-  const server = openServer(context, parts, { handler, addresses, paths, origins });
-  const help = 'Requests of clients that are not answered yet.';
+  const { redis, instances, exchange, isClockShared } = parts;
+  proof?.start({ indexers, ask, load, flights, redis, instances, exchange, isClockShared });
+  const server = openServer(context, parts, { handler, addresses, paths, bodies });
+  const help = 'Client requests that are not answered yet.';
   context.metrics.gauge('requests_in_flight', help, () => server.requestsInFlight);
   return {
     server,
@@ -86,21 +96,29 @@ interface ServerParts extends Omit<RestParts, 'missLimit'> {
 function openServer(
   context: AppContext,
   parts: PublicPortDependencies,
-  { handler, addresses, paths, origins }: ServerParts,
+  { handler, addresses, paths, bodies }: ServerParts,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
+  const { share } = parts;
   const { requestsPerSecond } = settings.clients;
+  const { maxConnections, warning } = clientRoom(settings, openFilesLimit());
+  if (warning !== undefined) events.report({ name: 'few-open-files', warning });
   return new PublicServer({
     ...paths,
-    origins,
+    origins: new Origins(http.allowedOrigins),
+    bodies,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
     gzip: parts.gzip,
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
-    requestLimit: openLimit(context, parts, 'requests', requestsPerSecond),
+    requestLimit: openLimit(context, 'requests', requestsPerSecond),
     clientOf: addresses.of,
+    requesterOf: addresses.requesterOf,
+    onRequest: (socket, headers) => {
+      if (share.isWatching) share.count(addresses.of(socket, headers));
+    },
     countRequest: addresses.count,
     now,
     monotonic,
@@ -109,18 +127,17 @@ function openServer(
     maxHeaderBytes: http.maxHeaderSize,
     headerTimeoutMs: http.requestTimeout,
     keepAliveMs: http.keepAliveTimeout,
-    maxConnections: openClientRoom(context),
+    maxConnections,
     slowReaderMs: http.sendTimeout,
   });
 }
 
 function openLimit(
   { monotonic: now }: AppContext,
-  { onLimited: onRefused }: PublicPortDependencies,
   name: string,
   perSecond: number | undefined,
 ): PerClientLimit | undefined {
-  return perSecond ? new PerClientLimit({ name, perSecond, now, onRefused }) : undefined;
+  return perSecond ? new PerClientLimit({ name, perSecond, now }) : undefined;
 }
 
 /** Returns whether requests for a path may be passed through, apart from its prefix; `undefined` if none may. */

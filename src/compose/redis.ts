@@ -1,3 +1,4 @@
+import type { Entry } from '../cache/entry.ts';
 import type { Gzip } from '../cache/gzip.ts';
 import { entryKeysOf, leaseKeyOf } from '../cache/redis-keys.ts';
 import { RedisTier } from '../cache/redis-tier.ts';
@@ -5,6 +6,7 @@ import { tryRedis } from '../cache/redis-trial.ts';
 import type { Settings } from '../config/schema.ts';
 import type { connectRedis } from '../redis/connect.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
+import type { Ms } from '../time-units.ts';
 import type { AppContext } from './context.ts';
 
 /**
@@ -25,12 +27,14 @@ export interface OpenRedisDependencies {
   /** See {@link loadRedisClient}. */
   readonly connect: typeof connectRedis | undefined;
   readonly gzip: Gzip;
+  /** See `RedisTierDependencies`. */
+  readonly provableMs: (entry: Entry) => Ms;
 }
 
 /** Starts connecting and waits for no reply; `undefined` without Redis. */
 export function openRedis(
   { settings, constants, events, names, now, monotonic }: AppContext,
-  { connect, gzip }: OpenRedisDependencies,
+  { connect, gzip, provableMs }: OpenRedisDependencies,
 ) {
   const { redis, network, memory } = settings;
   const { connectTimeout, commandTimeout, failuresToOpen, openDuration } = constants.redis;
@@ -55,6 +59,7 @@ export function openRedis(
     connection,
     redisKey,
     toStore: (entry) => gzip.toStore(entry),
+    provableMs,
     now,
     monotonic,
     report: events.report,

@@ -1,11 +1,15 @@
 import type { Logger } from 'pino';
+import { passesStreams } from '../config/passed-paths.ts';
 import type { Settings } from '../config/schema.ts';
 import { EventHub } from '../event-hub.ts';
 import { reasonOf } from '../reason-of.ts';
-import { Counted } from '../tell/counted.ts';
+import { ClientShare } from '../tell/client-share.ts';
+import { askedOf, Counted, MINUTE_MS } from '../tell/counted.ts';
+import type { Condition } from '../tell/episode.ts';
+import { Episodes } from '../tell/episodes.ts';
 import { countEvents } from '../tell/event-counts.ts';
 import { IndexerErrors } from '../tell/indexer-errors.ts';
-import { conditionLog } from '../tell/log.ts';
+import { episodeLog } from '../tell/log.ts';
 import { Metrics } from '../tell/metrics.ts';
 import { Conditions } from '../tell/present-conditions.ts';
 import { tellRedis } from '../tell/redis-outage.ts';
@@ -14,6 +18,7 @@ import { type StatesDependencies, statesTeller } from '../tell/states.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { OperationsInUse } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
+import { indexersIn } from './indexers-in.ts';
 
 /** The conditions are told this often, and whenever somebody looks. */
 const TELL_EVERY_MS = 1000;
@@ -29,25 +34,29 @@ export interface OpenTellingDependencies {
 
 /** The components that tell operators by themselves nothing about states that grow with time. */
 type ToldParts = Pick<StatesDependencies, 'indexers' | 'clock' | 'hasRedis'> &
-  Pick<ServedDependencies, 'crowd' | 'askHeads'>;
+  Pick<ServedDependencies, 'crowd' | 'shownClient'>;
 
 /** Builds the parts that tell operators the state of the others, to which they are given: events, metrics, conditions. */
 export function openTelling({ settings, operations, logger, logOutput, monotonic: now }: OpenTellingDependencies) {
-  const { url, backup, timeout } = settings.upstream;
-  const backups = (backup.url ?? []).map((each) => new URL(each).host);
-  const indexers = [
-    ...url.map((each) => ({ name: new URL(each).host, isBackup: false })),
-    ...backups.map((name) => ({ name, isBackup: true })),
-  ];
+  const { timeout } = settings.upstream;
+  const indexers = indexersIn(settings);
   const slowMs = slowMsOf(timeout);
   const events = new EventHub();
   const metrics = new Metrics(events);
-  const counts = countEvents({ metrics, events, operations: operations.names, timeoutMs: timeout, slowMs });
-  const counted = new Counted({ counts, now });
-  const conditions = new Conditions({ now, indexers, ...conditionLog(logger) });
-  const errors = new IndexerErrors({ events, conditions, now, backups });
+  const { enabled } = settings.passThrough;
+  const requested = [
+    ...operations.names,
+    ...(enabled === false ? [] : ['passthrough' as const]),
+    ...(passesStreams(enabled) ? ['streaming' as const] : []),
+  ];
+  const counts = countEvents({ metrics, events, operations: requested, timeoutMs: timeout, slowMs });
+  const share = new ClientShare(now);
+  const counted = new Counted(counts, now);
+  const conditions = new Conditions(now, indexers);
+  const episodes = new Episodes({ now, ...episodeLog(logger, indexers.length) });
+  const errors = new IndexerErrors({ events, conditions, now, indexers });
   events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
-  metrics.gauge('build_info', 'The versions that run, as labels.', () => 1, {
+  metrics.gauge('build_info', 'The running versions, as labels.', () => 1, {
     version: VERSION,
     node: process.version,
   });
@@ -71,17 +80,24 @@ export function openTelling({ settings, operations, logger, logOutput, monotonic
     metrics,
     counted,
     conditions,
+    episodes,
     errors,
+    share,
     isRedisUsed: tellRedis(events, conditions, now),
     /** Call once everything is built: from then on the states that grow with time are told. */
-    begin: ({ crowd, askHeads, ...told }: ToldParts) => {
-      const tellStates = statesTeller({ conditions, errors, counted, logOutput, now, ...told });
-      const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd, askHeads });
-      /** Brings the conditions up to date. */
+    begin: ({ crowd, shownClient, ...told }: ToldParts) => {
+      const tellStates = statesTeller({ conditions, errors, logOutput, now, ...told });
+      const used = { crowd, share, shownClient };
+      const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, ...used });
+      /** Brings conditions and episodes up to date. */
       const tell = (): void => {
         tellStates();
         served.tell();
-        conditions.tick();
+        // Operations without requests in the last minute tell nothing: their breakers opened for the others.
+        const lately = counted.within(MINUTE_MS);
+        const isTold = ({ name, operation }: Condition): boolean =>
+          name !== 'breaker-open' || operation === undefined || askedOf(lately.operation(operation)) > 0;
+        episodes.turn(conditions.active.filter(isTold), counted.within(TELL_EVERY_MS).clients > 0);
       };
       const telling = setInterval(tell, TELL_EVERY_MS).unref();
       return { tell, tellStates, end: (): void => clearInterval(telling) };

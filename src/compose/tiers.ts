@@ -4,6 +4,7 @@ import { banKeysOf } from '../cache/redis-keys.ts';
 import { Purges } from '../purge/purges.ts';
 import type { connectRedis } from '../redis/connect.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
+import { operationOf } from '../ton/cache-key.ts';
 import { longestUseMs } from '../ton/lifetime.ts';
 import type { AppContext } from './context.ts';
 import { openRedis } from './redis.ts';
@@ -30,17 +31,22 @@ export function openTiers(context: AppContext, { connect, instance, onServerTime
     maxSizeBytes: bounds.maxSize - restBytesOf(settings),
     onEvicted: () => events.report({ name: 'evicted' }),
   });
-  metrics.gauge('memory_tier_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
-  metrics.gauge('memory_tier_max_bytes', 'The most bytes that the memory tier may hold.', () => bounds.maxSize);
+  metrics.gauge('memory_tier_bytes', 'Bytes in the memory tier, including overhead.', () => memory.sizeBytes);
+  metrics.gauge('memory_tier_max_bytes', 'Maximum size of the memory tier in bytes.', () => bounds.maxSize);
   metrics.gauge('memory_tier_entries', 'Entries in the memory tier.', () => memory.count);
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),
     onPacked: () => events.report({ name: 'compressed' }),
     enabled: compression.enabled,
   });
-  const redis = openRedis(context, { connect, gzip });
+  const redis = openRedis(context, {
+    connect,
+    gzip,
+    provableMs: ({ key, meta }) =>
+      meta.status === 200 && operationOf(key)?.evidence !== undefined ? settings.proof.maxAge : 0,
+  });
   const pendingWrites = () => redis?.tier.pendingWrites ?? 0;
-  metrics.gauge('redis_pending_writes', 'Writes to Redis that are under way.', pendingWrites);
+  metrics.gauge('redis_pending_writes', 'Writes to Redis in progress.', pendingWrites);
   const purges = new Purges({
     runScript: redis?.connection.runScript,
     now,

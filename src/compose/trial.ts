@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ticket } from '../admission/admission.ts';
-import { passBy, type Refusal } from '../admission/guard.ts';
-import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
+import type { Refusal } from '../admission/guard.ts';
+import { FIRST_TRY } from '../admission/send-rules.ts';
+import { ticketFor } from '../admission/ticket.ts';
+import { type AskDependencies, askWith } from '../answer/ask.ts';
 import type { Clock } from '../clock.ts';
-import { firstTry } from '../fleet/lanes.ts';
 import type { Flight } from '../once/single-flight.ts';
 import type { Purges } from '../purge/purges.ts';
 import { reasonOf } from '../reason-of.ts';
-import type { Condition } from '../tell/present-conditions.ts';
+import type { Condition } from '../tell/episode.ts';
 import type { Ms } from '../time-units.ts';
 import { cacheKey } from '../ton/cache-key.ts';
 import type { Operation } from '../ton/operations.ts';
@@ -43,27 +43,21 @@ type TryOperation = (indexer: OpenIndexer, operation: Operation) => Promise<void
 const NO_OTHER: Refusal = { reason: 'no-free-slot', retryAfterMs: 0 };
 
 /** Sends questions as clients' requests are sent, but to the named indexer alone, once, and at its rate. */
-export function operationTrial({ settings }: AppContext, ask: IndexersDependencies): TryOperation {
+export function operationTrial({ settings }: AppContext, dependencies: AskDependencies): TryOperation {
   const admission = { enter: () => NO_OTHER, refusal: () => NO_OTHER };
-  const asking = new Indexers({ ...ask, admission, pollHeads: () => {}, hedging: undefined, proofs: undefined });
+  const ask = askWith({ ...dependencies, admission, pollHeads: () => {}, hedging: undefined, proofs: undefined });
   return async ({ takeNext, route }, operation) => {
     if (!(await takeNext())) return;
     const call: Call = { operation, request: { query: operation.cheapQuery, headers: [] }, tags: [] };
     const key = cacheKey(settings.network, call);
-    const passes = (route.guards.get(operation.name) ?? []).flatMap((guard) => passBy(guard, key) ?? []);
-    const ticket: Ticket = {
-      route,
-      send: () => 'go',
-      learn: (outcome, retryAfterMs) => {
-        for (const endPass of passes.splice(0)) endPass(outcome, retryAfterMs);
-      },
-      free: () => {},
-    };
     // Nobody can leave it.
     const { signal } = new AbortController();
     const flight: Flight = { isAbandoned: false, signal, clients: new Set(), depart: () => {} };
-    const request = { operation: operation.name, key, clients: [], sentFor: flight, lane: firstTry(route.index) };
-    await asking.ask({ call, request, flight, trace: [], ticket, known: undefined }, () => {});
+    const request = { ...FIRST_TRY, at: route.index, operation: operation.name, key, clients: [], sentFor: flight };
+    // Operations are tried side by side: failures of some of them in a row say nothing about the indexer's health.
+    const own = { ...route, health: undefined };
+    const ticket = ticketFor(request, { route: own, refusal: () => undefined, onSent: () => {}, onFree: () => {} });
+    await ask({ call, request, flight, trace: [], ticket, known: undefined }, () => {});
   };
 }
 
@@ -94,7 +88,7 @@ export async function tryServices(context: AppContext, dependencies: TrialDepend
   const { heads } = indexers;
   for (const { name, route } of indexers.all) {
     const lag = heads?.lag(route.index) ?? 0;
-    conditions.say('behind', { upstream: name }, `${lag.toLocaleString('en')} blocks`);
+    conditions.say('behind', { upstream: name }, { why: `${lag.toLocaleString('en')} blocks` });
   }
   tell();
   return {
@@ -143,6 +137,6 @@ async function tryRedis(
     tryOut()
       .catch(tryAgain)
       .then(() => purges.exchange(), why);
-  const reason = (await connection.ready()) ? await works() : 'no answer';
+  const reason = (await connection.ready()) ? await works() : 'no response';
   if (reason !== undefined) events.report({ name: 'redis-available', operation: 'write', available: false, reason });
 }

@@ -20,12 +20,12 @@ export const http = group({
   port: setting(integer(0, 65_535).prefault(8080), 'The public port.', { env: 'PORT' }),
   reusePort: setting(
     flag.prefault(false),
-    'If on, other processes on this machine may listen on the same public port, and the system spreads connections over them. Each needs its own admin port.',
+    'If on, other processes on this machine may listen on the same public port, and the system spreads connections over them. Each process needs its own admin port.',
     { env: 'REUSE_PORT' },
   ),
   fastLane: setting(
     flag.prefault(true),
-    "If on, plain requests for the operations are answered without Node's HTTP server, with which a hit takes 2.4 to 3.5 times the CPU time. The responses are the same.",
+    "If on, toncache answers plain requests for the operations without Node's HTTP server, which takes 2.4 to 3.5 times the CPU time for a hit. The responses are the same.",
   ),
   adminHost: setting(listenHost.prefault('127.0.0.1'), 'Address on which the admin port listens.', {
     env: 'ADMIN_HOST',
@@ -47,11 +47,11 @@ export const http = group({
   ),
   allowedOrigins: setting(
     origins.optional(),
-    'Origins whose pages may read responses, comma-separated, like `https://app.example`. Pages of other origins get no CORS headers, and 403 for preflights, passed-through requests and streams. Requests without `Origin` are served. Any origin if not set.',
+    'Origins whose pages may read responses, comma-separated, like `https://app.example`. `https://*.example.org` stands for all hosts with one label in place of the star. Pages of other origins get no CORS headers, and 403 for preflights, passed-through requests and streams. Requests without `Origin` are served. If not set, pages of any origin may read responses.',
     { env: 'ALLOWED_ORIGINS' },
   ),
   maxHeaderSize: setting(
-    size('1KiB', '1MiB').prefault('16KiB'),
+    size('1KiB', '1MiB').prefault('96KiB'),
     "Maximum size of the headers of a client's request; above it clients get 431.",
   ),
   requestTimeout: setting(
@@ -60,11 +60,11 @@ export const http = group({
   ),
   keepAliveTimeout: setting(
     duration('1ms', '1h').prefault('65s'),
-    "Time for which an idle client's connection is kept; set it to more than the load balancer's time.",
+    "Time for which an idle client connection is kept; set it above the load balancer's idle timeout.",
   ),
   maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'Maximum number of open client connections; lower if the limit of open files is too low. Further connections are refused. At most one request of each waits for its response.',
+    'Maximum number of open client connections; toncache accepts fewer if the limit of open files is too low. Further connections are refused. Each connection has at most one waiting request.',
   ),
   sendTimeout: setting(
     duration('100ms', '1h').prefault('30s'),

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../json-object.ts';
-import { nearestTo } from './nearest-name.ts';
-import { withoutRemoved } from './removed-settings.ts';
+import { didYouMean, nearestTo } from './nearest-name.ts';
 import { type Settings, settingsSchema } from './schema.ts';
+import { fileVariableOf, type WithSecretFiles, withSecretFiles } from './secret-files.ts';
 import { type Environment, type Setting, type Sourced, setAt, sourceOf, valueAt } from './setting-source.ts';
+import { textOf, unreadable } from './text-file.ts';
 import type { SettingMeta } from './values.ts';
 import { misspelt, warningsOf } from './warnings.ts';
 
@@ -38,10 +38,11 @@ export interface LoadedSettings {
  */
 export function loadSettings(variables: Environment): LoadedSettings {
   const problems: string[] = [];
-  const set = withoutLineEnds(variables);
-  const read = { environment: set, inFile: readFile(set['CONFIG_FILE'], problems) };
-  const { environment, inFile, warnings: ofRemoved } = withoutRemoved(read);
+  const secrets = withSecretFiles(withoutLineEnds(variables), SETTINGS);
+  const { environment } = secrets;
+  const inFile = readFile(environment['CONFIG_FILE'], problems);
   const isFileRead = problems.length === 0;
+  problems.push(...secrets.problems);
   // `upstream` has a required member, so it has no default of its own.
   const given = { upstream: {}, ...structuredClone(inFile) };
   for (const { env, envOnly, path } of SETTINGS) {
@@ -54,18 +55,16 @@ export function loadSettings(variables: Environment): LoadedSettings {
   const parsed = settingsSchema.safeParse(given);
   for (const issue of parsed.error?.issues ?? []) {
     // An unreadable file may contain the setting that seems to be missing.
-    problems.push(
-      ...describe(issue, given, environment).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)),
-    );
+    problems.push(...describe(issue, given, secrets).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)));
   }
-  const known = ['CONFIG_FILE', ...SETTINGS.flatMap(({ env }) => env ?? [])];
+  const known = ['CONFIG_FILE', ...SETTINGS.flatMap((each) => [each.env ?? [], fileVariableOf(each) ?? []].flat())];
   if (parsed.data === undefined || problems.length > 0) {
     // A misspelt name may be the cause of a missing setting.
     throw new SettingsError([...new Set([...problems, ...misspelt(environment, known)])]);
   }
   const settings = parsed.data;
-  const sources = SETTINGS.map((setting) => sourceOf(setting, environment, inFile));
-  return { settings, sources, warnings: [...ofRemoved, ...warningsOf({ settings, sources }, environment, known)] };
+  const sources = SETTINGS.map((setting) => sourceOf(setting, environment, inFile, secrets.nameOf));
+  return { settings, sources, warnings: warningsOf({ settings, sources }, environment, known) };
 }
 
 const REQUIRED = 'is required';
@@ -95,8 +94,7 @@ function unwrap(schema: z.ZodType): z.ZodType {
 function readFile(path: string | undefined, problems: string[]): JsonObject {
   if (path === undefined || path === '') return {};
   try {
-    // The decoder drops a byte order mark.
-    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)));
+    const parsed: unknown = JSON.parse(textOf(path));
     if (isObject(parsed)) return parsed;
     problems.push(`CONFIG_FILE: ${path} must hold a JSON object`);
   } catch (error) {
@@ -111,20 +109,18 @@ function notJson({ message }: SyntaxError): string {
   return line === undefined ? 'is not JSON: it ends too early' : `is not JSON at line ${line}, column ${column}`;
 }
 
-function unreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8';
-  return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-}
-
-function describe(issue: z.core.$ZodIssue, given: JsonObject, environment: Environment): string[] {
+function describe(
+  issue: z.core.$ZodIssue,
+  given: JsonObject,
+  { environment, nameOf, unread }: Pick<WithSecretFiles, 'environment' | 'nameOf' | 'unread'>,
+): string[] {
   // A problem with one item of a list is a problem of the setting.
   const path = issue.path.filter((name) => typeof name === 'string');
   if (issue.code === 'unrecognized_keys') {
     const siblings = SETTINGS.filter((setting) => path.every((name, depth) => setting.path[depth] === name));
     return issue.keys.map((key) => {
       const nearest = nearestTo(key, new Set(siblings.flatMap((setting) => setting.path[path.length] ?? [])));
-      return `${[...path, key].join('.')}: is not a setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`;
+      return `${[...path, key].join('.')}: is not a setting${didYouMean(nearest)}`;
     });
   }
   const inFile = path.join('.');
@@ -132,11 +128,12 @@ function describe(issue: z.core.$ZodIssue, given: JsonObject, environment: Envir
   const env = setting?.env;
   const value = valueAt(given, path);
   const isGiven = value !== undefined;
+  if (env !== undefined && unread.has(env)) return [];
   // A setting without a variable can only be in the file.
   const isInFile = isGiven && env !== undefined && !environment[env];
   // A rule of our own may be about a setting that has its default.
   const problem = !isGiven && issue.code !== 'custom' ? REQUIRED : wording(issue);
-  const names = env === undefined ? inFile : `${env} (${inFile})`;
+  const names = env === undefined ? inFile : `${nameOf(env)} (${inFile})`;
   const asWritten = `${isInFile ? inFile : (env ?? inFile)}=${JSON.stringify(value)}`;
   const subject = setting !== undefined && mayBeShown(setting, value) ? asWritten : names;
   return [`${subject}${isInFile ? ` in ${environment['CONFIG_FILE']}` : ''}: ${problem}`];

@@ -10,6 +10,11 @@ export function nearestTo(name: string, known: Iterable<string>): string | undef
   return nearest?.each;
 }
 
+/** The end of a sentence about a wrong name: the name that was probably intended, if there is one. */
+export function didYouMean(nearest: string | undefined): string {
+  return nearest === undefined ? '' : `: did you mean ${nearest}?`;
+}
+
 /** The number of letters to add, remove or change to turn one text into the other (Levenshtein). */
 function difference(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { CACHED_ALWAYS, FURTHER, OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import { OPERATIONS } from '../ton/operations.ts';
-import { nearestTo } from './nearest-name.ts';
+import { didYouMean, nearestTo } from './nearest-name.ts';
 import { listOf } from './values.ts';
 
 /** Stands for all operations. */
-const ALL = 'all';
+export const ALL = 'all';
 
 /** Stands for the rest of the API: requests for other paths are joined. */
 export const PASS_THROUGH = 'passthrough';
@@ -15,14 +15,13 @@ const isKnown = (name: string): name is OperationName => OPERATION_NAMES.some((k
 const name = z.string().refine((given) => given === ALL || given === PASS_THROUGH || isKnown(given), {
   error: ({ input }) => {
     const nearest = nearestTo(String(input), [...OPERATION_NAMES, ALL, PASS_THROUGH]);
-    const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
-    return `must be ${ALL}, or of ${[...FURTHER, PASS_THROUGH].join(', ')}, separated by commas${meant}`;
+    return `must be ${ALL}, or of ${[...FURTHER, PASS_THROUGH].join(', ')}, separated by commas${didYouMean(nearest)}`;
   },
 });
 
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
-export const OPERATIONS_DESCRIPTION = `Further operations that are cached in addition to ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](../how-to/pass-through.md#equal-requests-for-the-rest-of-the-api)).`;
+export const OPERATIONS_DESCRIPTION = `Further operations that are cached in addition to ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or some of ${listed(FURTHER)}, separated by commas ([more](requests.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` identical requests for all other paths below \`/api/v3/\` are collapsed ([more](../how-to/pass-through.md#identical-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
   names.some((each) => OPERATIONS.get(each)?.evidence !== undefined)
@@ -31,9 +30,17 @@ const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =
 
 /**
  * Parses the names into a list. `all` becomes every operation. An operation whose answers blocks prove also adds
- * `transactionsByMasterchainBlock`, because the proof reads the blocks. `passthrough` stays in the list.
+ * `transactionsByMasterchainBlock`, because the proof reads the blocks. `passthrough` stays in the list, and so does
+ * `all`: `compose/open-operations.ts` adds those that it alone does not open.
  */
-export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof PASS_THROUGH)[] => [
-  ...(names.includes(ALL) ? OPERATION_NAMES : withBlocks(names.filter(isKnown))),
-  ...(names.includes(PASS_THROUGH) ? ([PASS_THROUGH] as const) : []),
-]);
+export const furtherOperations = listOf(name).transform(
+  (names): readonly (OperationName | typeof PASS_THROUGH | typeof ALL)[] => [
+    ...(names.includes(ALL)
+      ? OPERATION_NAMES.filter((each) => names.includes(each) || !mustBeNamed(each))
+      : withBlocks(names.filter(isKnown))),
+    ...([PASS_THROUGH, ALL] as const).filter((word) => names.includes(word)),
+  ],
+);
+
+/** True if {@link ALL} does not open an operation everywhere. */
+export const mustBeNamed = (operation: OperationName) => OPERATIONS.get(operation)?.isNamedToPass === true;

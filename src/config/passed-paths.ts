@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CACHED_ALWAYS, OPERATION_NAMES } from '../ton/operation-names.ts';
 import { OPERATIONS } from '../ton/operations.ts';
-import { nearestTo } from './nearest-name.ts';
+import { didYouMean, nearestTo } from './nearest-name.ts';
 import { flag, listOf } from './values.ts';
 
 /** Stands for the Streaming API below `/api/streaming/`. */
@@ -60,9 +60,7 @@ function warningOf(name: string): string[] {
     known.map((each) => each.toLowerCase()),
   );
   const meant = known.find((each) => each.toLowerCase() === nearest);
-  return [
-    `PASSTHROUGH names ${name}, which no known indexer serves${meant === undefined ? '' : `: did you mean ${meant}?`}`,
-  ];
+  return [`PASSTHROUGH names ${name}, which no known indexer serves${didYouMean(meant)}`];
 }
 
 /** The open paths in addition to the cached operations, for a line of text. */

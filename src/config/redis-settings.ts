@@ -9,12 +9,12 @@ export const redis = group({
   ),
   tlsCaFile: setting(
     certificateFile.optional(),
-    "A PEM file with the authorities of Redis's certificates; the system's if not set. With it, connections to a Cluster and to sentinels use TLS.",
+    "PEM file with the CA certificates for Redis. Default: the system's CAs. If set, connections to a Cluster and to sentinels use TLS.",
     { env: 'REDIS_TLS_CA_FILE' },
   ),
   budget: setting(
     duration('1ms', '10s').prefault('50ms'),
-    'Time limit for all Redis work of one request; its reservation of `UPSTREAM_RPS` has as much again. Above it the request continues without Redis.',
+    'Time limit for all Redis work of one request; its reservation of `UPSTREAM_RPS` may take as much again. Above it the request continues without Redis.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
   path: ['tlsCaFile'],

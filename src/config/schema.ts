@@ -6,11 +6,12 @@ import { passedPaths } from './passed-paths.ts';
 import { redis } from './redis-settings.ts';
 import { upstream } from './upstream-settings.ts';
 import {
+  apiKey,
   duration,
   flag,
   group,
-  headerValue,
   integer,
+  methodNames,
   networks,
   pathPrefixes,
   setting,
@@ -24,16 +25,16 @@ import {
 const clients = group({
   trustedProxies: setting(
     networks.optional(),
-    'Addresses and networks of proxies in front of toncache, comma-separated, like `10.0.0.0/8`: from these the `X-Forwarded-For` header names the client. Otherwise the client is the address of the connection.',
+    'Addresses and networks of proxies in front of toncache, comma-separated, like `10.0.0.0/8`. The `X-Forwarded-For` header of their requests names the client. Otherwise the address of the connection identifies the client.',
     { env: 'TRUSTED_PROXIES' },
   ),
   requestsPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum requests of one client a second, hits included, and at once; above it they get 429. No limit if not set.',
+    'Maximum requests of one client a second, including hits, and ten times as many at once; further requests get 429. No limit if not set.',
   ),
   missesPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum misses of one client a second, and at once; above it they get 429, or a stale response. Hits are always answered. No limit if not set.',
+    'Maximum misses of one client a second, and ten times as many at once; further misses get 429, or a stale response. Hits are always answered. No limit if not set.',
   ),
   showAddresses: setting(
     flag.prefault(false),
@@ -43,13 +44,15 @@ const clients = group({
 
 /** The group `proof`: answers about accounts that blocks prove. */
 const proof = group({
-  maxAge: setting(
-    duration('0s', '10min').prefault('60s'),
-    'Longest time for which blocks prove a response with names, metadata or interfaces, which change without a block; at 0 such responses are not proven.',
+  methods: setting(
+    methodNames.prefault('get_wallet_address,get_wallet_data,get_jetton_data,get_nft_data'),
+    'The get-methods whose results are proven by a quiet account, separated by commas; `off`: none. Name only methods that read nothing but the state of their contract ([more](../start/your-clients.md#get-methods)).',
+    { env: 'PROVEN_METHODS' },
   ),
-  maxAgePlain: setting(
+  maxAge: setting(
     duration('0s', '10min').prefault('5min'),
-    'Longest time for which blocks prove a response without names, metadata or interfaces, as with `X-No-Address-Book: true`.',
+    'Longest time for which blocks prove a response. Names and metadata in it change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s; at 0 nothing is proven.',
+    { env: 'PROOF_MAX_AGE' },
   ),
 });
 
@@ -57,11 +60,11 @@ const proof = group({
 const stream = group({
   url: setting(
     streamUrl.optional(),
-    'The Streaming API v2 for streams of clients, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. If not set, the first indexer.',
+    'The Streaming API v2 for streams of clients, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. If not set, toncache uses the first indexer.',
     { env: 'STREAM_URL' },
   ),
   apiKey: setting(
-    headerValue.optional(),
+    apiKey.optional(),
     'Sent to `STREAM_URL` as `X-API-Key`, for clients without a key; see `PASSTHROUGH_SHARED_KEY`.',
     {
       env: 'STREAM_API_KEY',
@@ -84,14 +87,14 @@ const admission = group({
 const passThrough = group({
   enabled: setting(
     passedPaths.prefault(false),
-    'If on, the rest of the API (all paths below `passThrough.prefixes`) is passed through, uncached, and so is the Streaming API below `/api/streaming/`. Or the names of the paths below `/api/v3/` that are passed through, separated by commas, like `message,jetton/wallets`; `streaming` names the Streaming API.',
+    'If on, all other paths below `passThrough.prefixes` are passed through without caching, and so is the Streaming API below `/api/streaming/`. A comma-separated list of paths below `/api/v3/`, like `message,jetton/wallets`, passes only these through; `streaming` in the list means the Streaming API.',
     {
       env: 'PASSTHROUGH',
     },
   ),
   sharedKey: setting(
     flag.prefault(false),
-    'If on, passed-through requests without a key are sent with `UPSTREAM_API_KEY`, and streams to the host of `STREAM_URL` with `STREAM_API_KEY`.',
+    'If on, passed-through requests without a key are sent with `UPSTREAM_API_KEY` and the login in `UPSTREAM_URL`, and streams to the host of `STREAM_URL` with `STREAM_API_KEY`.',
     { env: 'PASSTHROUGH_SHARED_KEY' },
   ),
   prefixes: setting(
@@ -109,18 +112,18 @@ const passThrough = group({
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),
-    'Maximum concurrent requests to the Streaming API (streams of clients); above it they get 503. With `PASSTHROUGH_SHARED_KEY` each uses one of the parallel connections of your plan.',
+    'Maximum concurrent requests to the Streaming API (streams of clients); above it clients get 503. With `PASSTHROUGH_SHARED_KEY` each stream uses one of the parallel connections in your plan.',
   ),
   maxStreamsPerClient: setting(
     integer(1, 100_000).prefault(8),
-    'Maximum concurrent requests to the Streaming API of one client, identified by its address; above it they get 429.',
+    'Maximum concurrent requests of one client address to the Streaming API; above it the client gets 429.',
   ),
 });
 
 const memory = group({
   maxSize: setting(
     size('1MiB', '1024GiB').prefault('256MiB'),
-    'Maximum size of the memory tier, overhead included; above it the least recently used entries are evicted.',
+    'Maximum size of the memory tier, including overhead; above it the least recently used entries are evicted.',
     { env: 'MEMORY_MAX_SIZE' },
   ),
 });
@@ -147,12 +150,12 @@ const all = z.strictObject({
   ),
   logRequests: setting(
     z.enum(['off', 'failed', 'slow', 'all']).prefault('off'),
-    'Requests for the operations that get a line in the log: `failed` for those answered with 5xx (at most 10 a second), `slow` for these and those that took a second, or `all`. `all` turns `http.fastLane` off.',
+    'Which requests for the operations are logged: `failed` logs those that get a 5xx, or a 429 other than `too-many-requests` (at most 10 a second), `slow` also those that take a second or more, `all` every one. `all` turns `http.fastLane` off.',
     { env: 'LOG_REQUESTS' },
   ),
   logRequestsSample: setting(
     share.prefault(1),
-    'Share of these requests that is logged, 0 to 1; failed ones always are.',
+    'Share of the requests selected by `LOG_REQUESTS` that is logged, 0 to 1. Failed requests are always logged.',
     {
       env: 'LOG_REQUESTS_SAMPLE',
     },

@@ -32,12 +32,14 @@ export function sourceOf(
   { path, env, envOnly, schema }: Setting,
   environment: Environment,
   inFile: JsonObject,
+  /** The variable that the operator has set for one: that of a secret may name a file. */
+  nameOf: (variable: string) => string,
 ): Sourced {
   const name = path.join('.');
   const variable = env === undefined ? undefined : environment[env];
-  if (variable !== undefined && variable !== '') {
+  if (env !== undefined && variable !== undefined && variable !== '') {
     const value = envOnly ? masked(name, variable) : withoutKeys(name, variable);
-    return { name, value, from: 'environment', source: env };
+    return { name, value, from: 'environment', source: nameOf(env) };
   }
   const value = valueAt(inFile, path);
   if (value !== undefined) {
@@ -80,14 +82,4 @@ export function setAt(nested: Record<string, unknown>, path: readonly string[], 
   const child = nested[name];
   // The cast: `isObject` finds read-only objects, and this one is a copy that is being filled.
   if (isObject(child)) setAt(child as Record<string, unknown>, rest, value);
-}
-
-/** Removes the value at a path of names, if there is one, and objects on the way that are empty then. */
-export function removeAt(nested: JsonObject, path: readonly string[]): void {
-  const [name = '', ...rest] = path;
-  const child = nested[name];
-  if (rest.length > 0 && isObject(child)) removeAt(child, rest);
-  const isEmpty = isObject(child) && Object.keys(child).length === 0;
-  // The cast: as in `setAt`.
-  if (rest.length === 0 || isEmpty) delete (nested as Record<string, unknown>)[name];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, group, headerValue, integer, setting, size, upstreamUrls } from './values.ts';
+import { apiKey, duration, group, integer, setting, size, upstreamUrls } from './values.ts';
 
 const requestsPerSecond = integer(1, 100_000).optional();
 const maxConcurrency = integer(1, 10_000).prefault(64);
@@ -8,10 +8,10 @@ const maxConcurrency = integer(1, 10_000).prefault(64);
 const backup = group({
   url: setting(
     upstreamUrls.optional(),
-    'Indexers that are used only while none of `upstream.url` can answer, or all are full.',
-    { env: 'UPSTREAM_BACKUP_URL' },
+    'Indexers that are used only while none of `upstream.url` can answer, or all are full. Each may have a login.',
+    { env: 'UPSTREAM_BACKUP_URL', mayHoldSecret: true },
   ),
-  apiKey: setting(headerValue.optional(), 'Sent to the backup as `X-Api-Key`.', {
+  apiKey: setting(apiKey.optional(), 'API key, sent to each backup as `X-Api-Key`.', {
     env: 'UPSTREAM_BACKUP_API_KEY',
     envOnly: true,
   }),
@@ -27,10 +27,10 @@ const backup = group({
 export const upstream = z.strictObject({
   url: setting(
     upstreamUrls,
-    'The indexer, with or without `/api/v3`. If it ends in `/v3` alone, that is the place of API v3, and all other paths are requested at the root of its host. Several equal ones of one chain are separated by commas.',
-    { env: 'UPSTREAM_URL' },
+    'The indexer, with or without `/api/v3`. If it ends in `/v3`, this path replaces `/api/v3`, and toncache requests all other paths at the root of the host. Separate several equivalent indexers of one chain by commas. A percent-encoded login, `https://user:password@host`, is sent as Basic authentication.',
+    { env: 'UPSTREAM_URL', mayHoldSecret: true },
   ),
-  apiKey: setting(headerValue.optional(), 'Sent to each indexer of `UPSTREAM_URL` as `X-Api-Key`.', {
+  apiKey: setting(apiKey.optional(), 'API key, sent to each indexer in `UPSTREAM_URL` as `X-Api-Key`.', {
     env: 'UPSTREAM_API_KEY',
     envOnly: true,
   }),
@@ -48,7 +48,7 @@ export const upstream = z.strictObject({
   ),
   requestsPerSecond: setting(
     requestsPerSecond,
-    'Maximum requests a second to each indexer, for all instances on one Redis together; above it requests wait. No limit if not set. These instances must have the same value, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
+    'Maximum requests a second to each indexer, for all instances on one Redis together; above it requests wait. No limit if not set. These instances must have the same values of this setting, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
     { env: 'UPSTREAM_RPS' },
   ),
   maxLag: setting(
@@ -66,7 +66,7 @@ export const upstream = z.strictObject({
   ),
   defaultPause: setting(
     duration('1ms', '10min').prefault('1s'),
-    'Length of the pause of a key, or of everything, after a 429 without `Retry-After`.',
+    'Length of the pause of a key, or of all requests, after a 429 without `Retry-After`.',
   ),
   maxPause: setting(duration('1ms', '1h').prefault('60s'), 'Maximum length of a pause, whatever the `Retry-After`.'),
 });

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { loginIn, placeOf } from '../indexer/credentials.ts';
 import { parseRedisUrl } from '../redis/redis-url.ts';
 
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -13,6 +14,8 @@ export interface SettingMeta {
   readonly env?: string;
   /** Never read from the file, because the value is or may contain a secret. */
   readonly envOnly?: boolean;
+  /** True if a part of the value may be a secret, so that the value may also come from a file of its own. */
+  readonly mayHoldSecret?: boolean;
 }
 
 /** A setting of a type, its description, and its variable if it has one. */
@@ -87,20 +90,28 @@ export function integer(minimum: number, maximum: number) {
   return numberOf(/^[0-9]+$/, message).pipe(z.int(message).min(minimum, message).max(maximum, message));
 }
 
-/** A URL of one of two schemes, without userinfo, query and fragment: keys come from separate variables. */
+/**
+ * A URL of one of two schemes, without query and fragment, and without userinfo unless `mayHaveLogin`: keys come from
+ * separate variables.
+ */
 function plainUrl(
   schemes: readonly [string, string],
   example: string,
-  keyVariable: string,
+  { keyVariable, mayHaveLogin }: { readonly keyVariable: string; readonly mayHaveLogin: boolean },
   render: (url: URL) => string,
 ) {
+  const parts = mayHaveLogin ? 'query and fragment' : 'userinfo, query and fragment';
   return z.string().transform((text, ctx): string => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined || !schemes.includes(url.protocol.slice(0, -1))) {
       ctx.addIssue(`must be a URL of ${schemes.join(' or ')}, like "${example}"`);
-    } else if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+    } else if ((!mayHaveLogin && url.username + url.password !== '') || /[?#]/.test(text)) {
       // The text is tested: an empty query or fragment leaves only its mark, which `URL` does not show.
-      ctx.addIssue(`must be without userinfo, query and fragment (a key goes into ${keyVariable})`);
+      ctx.addIssue(`must be without ${parts} (a key goes into ${keyVariable})`);
+    } else if (url.hostname.includes(',')) {
+      ctx.addIssue(`must be one URL, like "${example}"`);
+    } else if (mayHaveLogin && !isLoginValid(url)) {
+      ctx.addIssue(LOGIN_ERROR);
     } else {
       return render(url);
     }
@@ -108,15 +119,31 @@ function plainUrl(
   });
 }
 
+const LOGIN_ERROR =
+  'must have its login in percent-encoding, like "https://user:p%40ssword@indexer": an @ is %40, a slash %2F, a comma %2C; the user is without a colon';
+
+/** False for a login that cannot be sent, or whose second half is in the path, because a slash in it is not encoded. */
+function isLoginValid({ href, pathname }: URL): boolean {
+  try {
+    loginIn(href);
+    return !pathname.includes('@');
+  } catch {
+    return false;
+  }
+}
+
 /**
- * The address of an indexer: with or without a trailing `/api/v3`, which is removed, but where the rest would end in
+ * The address of an indexer, perhaps with a login: with or without a trailing `/api/v3`, which is removed, but where the rest would end in
  * `/v3`: such an address is the place of API v3, and stays (`indexer/path-at.ts`). That of another API is refused.
  */
 const upstreamUrl = plainUrl(
   ['http', 'https'],
   'http://indexer:8081',
-  'UPSTREAM_API_KEY',
-  ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/(?<!\/v3)\/api\/v3$/i, ''),
+  { keyVariable: 'UPSTREAM_API_KEY', mayHaveLogin: true },
+  ({ username, password, protocol, host, pathname }) => {
+    const login = username + password === '' ? '' : `${username}:${password}@`;
+    return `${protocol}//${login}${host}${pathname.replace(/\/+$/, '').replace(/(?<!\/v3)\/api\/v3$/i, '')}`;
+  },
 ).refine((url) => !/\/api\/v(?!3$)[0-9]+$|\/api\/v3\/api\/v3$/i.test(url), {
   error: 'must lead to API v3: give the URL with /api/v3 at its end, or without it',
 });
@@ -141,8 +168,17 @@ export function listOf(item: z.ZodType<string, string>) {
     .pipe(z.tuple([item], item));
 }
 
+const METHOD_NAMES =
+  'must be off, or names of get-methods, separated by commas, like "get_wallet_data, get_jetton_data"';
+
+/** Names of get-methods, separated by commas, to a list, which is empty for `off`. */
+export const methodNames = z.union(
+  [z.literal('off').transform((): readonly string[] => []), listOf(z.string().regex(/^[A-Za-z_]\w*$/))],
+  METHOD_NAMES,
+);
+
 /** Addresses of indexers, separated by commas, to a list. */
-export const upstreamUrls = listOf(upstreamUrl).refine((urls) => new Set(urls).size === urls.length, {
+export const upstreamUrls = listOf(upstreamUrl).refine((urls) => new Set(urls.map(placeOf)).size === urls.length, {
   error: 'must name each address once',
 });
 
@@ -150,8 +186,11 @@ export const upstreamUrls = listOf(upstreamUrl).refine((urls) => new Set(urls).s
 export const pathPrefixes = listOf(pathPrefix);
 
 /** The Streaming API's address. Without a path, it gets the path of the server that belongs to the indexer. */
-export const streamUrl = plainUrl(['ws', 'wss'], 'ws://indexer:8085', 'STREAM_API_KEY', ({ origin, pathname, href }) =>
-  pathname === '/' ? `${origin}/api/streaming/v2/ws` : href,
+export const streamUrl = plainUrl(
+  ['ws', 'wss'],
+  'ws://indexer:8085',
+  { keyVariable: 'STREAM_API_KEY', mayHaveLogin: false },
+  ({ origin, pathname, href }) => (pathname === '/' ? `${origin}/api/streaming/v2/ws` : href),
 );
 
 /** The address of Redis, unchanged. Never echoed: it may contain a password. */
@@ -185,6 +224,11 @@ export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {
 /** A value that can be sent in a header, without spaces. */
 export const headerValue = z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be printable ASCII without spaces' });
 
+/** One API key, not a list of several, which would be sent as one. */
+export const apiKey = headerValue.refine((text) => !/[,;]/.test(text), {
+  error: 'must be one key, without a comma or semicolon',
+});
+
 export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
@@ -199,17 +243,20 @@ export const hostNames = listOf(
     }),
 );
 
-/** A browser's `Origin` (RFC 6454 6.2), byte for byte: in lower case, without a path, a slash at its end or a usual port. */
-const origin = z.string().refine(
-  (text) => {
-    if (!/^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._~:[\]-]+$/.test(text) || !URL.canParse(text)) return false;
-    return !/^https?:/.test(text) || new URL(text).origin === text;
-  },
-  {
-    error:
-      'must be origins as browsers send them, separated by commas, like "https://app.example, capacitor://localhost": in lower case, without a path, a slash at the end or the usual port',
-  },
-);
+/** True for a browser's `Origin` (RFC 6454 6.2), byte for byte: in lower case, without a path, a slash at its end or a usual port. */
+function isOrigin(text: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._~:[\]-]+$/.test(text) || !URL.canParse(text)) return false;
+  return !/^https?:/.test(text) || new URL(text).origin === text;
+}
+
+/** A star for the first of at least three labels of a host: any label may stand there. */
+const ANY_LABEL = /^([a-z0-9+.-]+:\/\/)\*(?=(?:\.[a-z0-9_-]+){2,}(?::[0-9]+)?$)/;
+
+/** An origin, or all whose hosts differ in the first label alone. */
+const origin = z.string().refine((text) => isOrigin(text.replace(ANY_LABEL, '$1a')), {
+  error:
+    'must be origins as browsers send them, separated by commas, like "https://app.example, https://*.example.org, capacitor://localhost": in lower case, without a path, a slash at the end or the usual port, a star for the first label alone, with two labels or more after it',
+});
 
 export const origins = listOf(origin);
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { placeOf } from '../indexer/credentials.ts';
 import { isLoopback } from './loopback.ts';
 import { nearestTo } from './nearest-name.ts';
 import { PASS_THROUGH } from './operations-setting.ts';
@@ -8,6 +9,13 @@ import { type Environment, type Sourced, valueAt } from './setting-source.ts';
 
 /** Names shorter than this are too often similar to those of other programs: HOME is near to HOST. */
 const SHORTEST_CHECKED = 8;
+
+/**
+ * Variables that Kubernetes adds for each Service, Docker for each link, and systemd for each unit. The first two begin
+ * with the name that the operator gave the Service: `REDIS_PORT`, `UPSTREAM_INDEXER_SERVICE_HOST`.
+ */
+const OF_THE_PLATFORM =
+  /_(?:PORT|PORT_.*|SERVICE_.*|NAME|ENV_.*)$|^(?:CACHE_DIRECTORY|MEMORY_PRESSURE_(?:WATCH|WRITE))$/;
 
 /** These variables make other programs send their requests through a proxy. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
@@ -28,7 +36,7 @@ const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: 
   [
     /^passThrough\.sharedKey$/,
     'UPSTREAM_API_KEY',
-    ({ upstream, stream }) => [upstream, upstream.backup, stream].some(hasKey),
+    ({ upstream, stream }) => [upstream, upstream.backup, stream].some((each) => hasKey(each) || hasLogin(each)),
   ],
   [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],
 ];
@@ -69,6 +77,9 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
   const { redis, http, upstream, admission, passThrough, clients, operations } = loaded.settings;
   const isByDefault = (name: string) => loaded.sources.some((each) => each.name === name && each.from === 'default');
   const backups = upstream.backup.url ?? [];
+  const ofOurs = [hasKey(upstream) && 'UPSTREAM_API_KEY', hasLogin(upstream) && 'the login in UPSTREAM_URL'].filter(
+    (each) => each !== false,
+  );
   const found: [isSo: boolean, warning: string][] = [
     [
       isByDefault('network') && redis.url !== undefined,
@@ -79,8 +90,8 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
       'ADMIN_TOKEN is not set and the admin port is not on loopback: purges and explanations are refused',
     ],
     [
-      passThrough.enabled !== false && hasKey(upstream) && isByDefault('passThrough.sharedKey'),
-      'PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: passed-through requests use only keys of clients, never UPSTREAM_API_KEY (set it to on or off)',
+      passThrough.enabled !== false && ofOurs.length > 0 && isByDefault('passThrough.sharedKey'),
+      `PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: passed-through requests use only keys of clients, never ${ofOurs.join(' or ')} (set it to on or off)`,
     ],
     [
       operations?.includes(PASS_THROUGH) === true && passThrough.enabled === false,
@@ -91,7 +102,7 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
       'TRUSTED_PROXIES names all addresses: every client can forge its address in X-Forwarded-For',
     ],
     [
-      backups.some((url) => upstream.url.includes(url)) && !hasKey(upstream.backup),
+      backups.some((url) => upstream.url.map(placeOf).includes(url)) && !hasKey(upstream.backup),
       'UPSTREAM_BACKUP_URL names an indexer of UPSTREAM_URL: it fails when that fails, and gets twice UPSTREAM_MAX_CONCURRENCY',
     ],
     [
@@ -119,6 +130,10 @@ function hasKey({ apiKey }: { readonly apiKey?: string | undefined }): boolean {
   return apiKey !== undefined;
 }
 
+function hasLogin({ url }: { readonly url?: string | readonly string[] | undefined }): boolean {
+  return [url ?? []].flat().some((each) => each !== placeOf(each));
+}
+
 /** Changed settings without effect. A setting that is given its default value does not count. */
 function withoutEffect({ settings, sources }: Loaded): string[] {
   const byDefault = settingsSchema.parse({ upstream: { url: 'http://indexer' } });
@@ -134,11 +149,18 @@ function withoutEffect({ settings, sources }: Loaded): string[] {
   });
 }
 
-/** Warns about unknown variables that are similar to a known one. Shows only their names. */
+/**
+ * Warns about unknown variables that are similar to a known one, in any case, or begin with the first word of one, like
+ * `REDIS_`. Shows only their names.
+ */
 export function misspelt(environment: Environment, known: readonly string[]): string[] {
-  const unknown = Object.keys(environment).filter((name) => name.length >= SHORTEST_CHECKED && !known.includes(name));
-  return unknown.flatMap((name) => {
-    const nearest = nearestTo(name, known);
-    return nearest === undefined ? [] : `${name} is not a setting: did you mean ${nearest}?`;
+  const ours = new Set(known.flatMap((name) => /^[A-Z]+_/.exec(name)?.[0] ?? []));
+  const unknown = Object.entries(environment).filter(([name]) => !known.includes(name));
+  return unknown.flatMap(([name, value]) => {
+    const upper = name.toUpperCase();
+    const nearest = name.length >= SHORTEST_CHECKED ? nearestTo(upper, known) : undefined;
+    if (nearest !== undefined) return `${name} is not a setting: did you mean ${nearest}?`;
+    const isOurs = [...ours].some((prefix) => upper.startsWith(prefix)) && !OF_THE_PLATFORM.test(upper);
+    return isOurs && value !== '' ? `${name} is not a setting, and is not read` : [];
   });
 }

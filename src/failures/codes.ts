@@ -3,7 +3,7 @@ import type { RetryAfterRule } from './retry-after.ts';
 
 /** One way in which a request can fail. */
 export interface Failure {
-  /** The status that the client gets. */
+  /** The status that the client gets. A reason for a refusal may have another one. */
   readonly status: number;
   readonly retryAfter: RetryAfterRule;
   /** The condition that explains it to operators, if one does. */
@@ -12,9 +12,11 @@ export interface Failure {
   readonly operatorReads: string;
   /** The texts that clients get, by cause; `usual` is the default. Placeholders are in braces. */
   readonly clientReads: Readonly<Record<'usual', string>> & Readonly<Record<string, string>>;
+  /** By the same causes: what `explain` and the log say instead, with the settings and lists that clients do not get. */
+  readonly explained?: Readonly<Record<string, string>>;
 }
 
-/** The advice in the text for a request without a cached form. */
+/** The advice in the explanation of a request without a cached form. */
 export const IF_NOT_PASSED =
   '; PASSTHROUGH=on passes such a request through, and so does a list of paths that names this one';
 
@@ -104,11 +106,20 @@ export const FAILURES = {
     operatorReads: '{indexer} does not serve this operation',
     clientReads: {
       usual: 'the indexer does not serve {operation}: {remedy} (docs/incidents.md, not-served)',
+      'not-passed': '{path} is not served here: PASSTHROUGH does not allow it',
+      'not-listed': '{path} is not served here: PASSTHROUGH does not allow it',
+      'not-below': '{path} is not served here: PASSTHROUGH_PREFIXES does not allow it',
+      'api-v2':
+        '{path} is not served here: clients of /api/v2 are only passed through, and PASSTHROUGH_PREFIXES does not allow it',
+    },
+    explained: {
       'not-passed':
         'only {operations} are served here; PASSTHROUGH=on passes paths below {prefixes} through, and PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
       'not-listed': 'only {served} are served here; PASSTHROUGH (passThrough.enabled) names more',
       'not-below':
         'only {operations} and paths below {prefixes} are served here; PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
+      'api-v2':
+        'requests from clients of /api/v2, such as TonClient of @ton/ton, are never cached; PASSTHROUGH=on (passThrough.enabled) and PASSTHROUGH_PREFIXES=/api/v3/,/api/v2/ (passThrough.prefixes) pass them through',
     },
   },
   // A request for a further operation whose answers are not cached; passed through if that is on.
@@ -117,7 +128,13 @@ export const FAILURES = {
     retryAfter: 'none',
     operatorReads: 'clients request further operations in a form that is not cached',
     clientReads: {
+      usual: '{operation} is not cached in this form: {issues}; PASSTHROUGH does not allow it',
+      body: '{operation} is not cached with this body; PASSTHROUGH does not allow it',
+      parameter: '{operation} is cached only with these parameters: {parameters}; PASSTHROUGH does not allow it',
+    },
+    explained: {
       usual: `{operation} is not cached in this form: {issues}${IF_NOT_PASSED}`,
+      body: `{operation} is not cached with this body; accepted: JSON of at most 4 KB with a contract's address, its method, and its stack of num, cell and slice${IF_NOT_PASSED}`,
       parameter: `{operation} is cached only with these parameters: {parameters}${IF_NOT_PASSED}`,
     },
   },
@@ -141,7 +158,7 @@ export const FAILURES = {
     condition: 'client-limited',
     operatorReads: 'clients exceed their limit',
     clientReads: {
-      usual: 'too many {what} of one client: {perSecond} a second are answered',
+      usual: 'too many {what} of one client: {perSecond} a second are answered, and {burst} at once',
       streams: 'too many streams of one client: {most} at once are accepted',
     },
   },
@@ -167,7 +184,7 @@ export const FAILURES = {
     status: 502,
     retryAfter: 'none',
     condition: 'indexer-error',
-    operatorReads: '{indexer} closes the connection before it answers',
+    operatorReads: '{indexer} closes the connection before answering',
     clientReads: {
       usual: 'the connection to the indexer broke before it answered',
       'not-http': 'the indexer did not answer in HTTP',
@@ -194,7 +211,7 @@ export const FAILURES = {
     },
   },
   'upstream-rate-limited': {
-    status: 503,
+    status: 429,
     retryAfter: 'the wait, or 1 to 3 s',
     condition: 'paused',
     operatorReads: '{indexer} answers 429',
@@ -232,7 +249,7 @@ export const FAILURES = {
     status: 502,
     retryAfter: 'none',
     condition: 'not-reached',
-    operatorReads: '{indexer} cannot be reached',
+    operatorReads: '{indexer} is unreachable',
     clientReads: { usual: 'the indexer cannot be reached' },
   },
   // Never sent: the log uses nginx's number for a client that disconnected.

@@ -8,9 +8,14 @@ interface RefusalWords {
   readonly operatorReads: string;
   /** The condition that explains it to operators. */
   readonly condition: ExplainedBy;
+  /** The status that the client gets, if it is not that of the failure. */
+  readonly status?: number;
 }
 
 const { overloaded, 'too-many-requests': limited } = FAILURES;
+
+/** A rate is used up. The clients of toncenter, which answers 429, slow down for this status alone. */
+const A_RATE = { status: FAILURES['upstream-rate-limited'].status };
 
 /** A reason for which operators only read that there are too many requests. */
 const crowded = (what: string): RefusalWords => ({
@@ -39,6 +44,7 @@ export const REFUSED = {
     clientReads: 'the indexer asked for a pause for this request (429)',
     operatorReads: '{indexer} answers 429 for one key or path',
     condition: 'key-paused',
+    ...A_RATE,
   },
   memory: {
     clientReads: `${overloaded.clientReads.usual}: it is nearly out of memory`,
@@ -62,8 +68,9 @@ export const REFUSED = {
   /** The same words as for the request that met the 429. */
   paused: {
     clientReads: FAILURES['upstream-rate-limited'].clientReads.usual,
-    operatorReads: '{indexer} asked for a pause (429)',
+    operatorReads: '{indexer} is rate limited (429)',
     condition: 'paused',
+    ...A_RATE,
   },
   'queue-full': crowded('too many requests wait for the indexer'),
   /** The maximum number of clients' streams is reached. */
@@ -83,6 +90,7 @@ export const REFUSED = {
     clientReads: 'the rate limit of the indexer is used up',
     operatorReads: 'the rate limit of {indexer} is used up',
     condition: 'overloaded',
+    ...A_RATE,
   },
   /** The request waited in the backlog until the client's patience was over. */
   'waited-too-long': crowded('the indexer became slower and the wait too long'),

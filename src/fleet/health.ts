@@ -18,12 +18,6 @@ const [TRIAL_AFTER_MS, LATEST_TRIAL_MS]: [Ms, Ms] = [100, 1000];
 /** A peak decays to 1/e in this time. */
 const DECAY_MS: Ms = 10_000;
 
-export interface HealthDependencies {
-  readonly now: () => MonotonicMs;
-  /** Called when it becomes unhealthy, and when a trial was answered. */
-  readonly onTransition: (state: 'unhealthy' | 'healthy') => void;
-}
-
 /**
  * The health and the load of one of several indexers. The load is a moving average that follows peaks immediately (peak
  * EWMA). Nothing is refused because of it; other indexers are preferred. It acts sooner than the circuit breakers of
@@ -37,7 +31,8 @@ export class Health {
   #peakMs: Ms = 0;
   #peakAt: MonotonicMs = 0;
 
-  constructor({ now, onTransition }: HealthDependencies) {
+  /** `onTransition` is called when it becomes unhealthy, and when a trial was answered. */
+  constructor(now: () => MonotonicMs, onTransition: (state: 'unhealthy' | 'healthy') => void) {
     this.#now = now;
     this.#breaker = new CircuitBreaker({
       now,

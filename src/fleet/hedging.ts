@@ -1,3 +1,4 @@
+import { inMap } from '../in-map.ts';
 import type { Ms } from '../time-units.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
@@ -13,12 +14,6 @@ const QUANTILE = 0.95;
 /** No request is hedged before this time. */
 const SHORTEST_MS: Ms = 50;
 
-export interface HedgingDependencies {
-  readonly budget: RetryBudget;
-  /** While the time of answers is unknown, a request is hedged after this time. */
-  readonly unknownMs: Ms;
-}
-
 interface AnswerTimes {
   readonly last: Ms[];
   count: number;
@@ -33,7 +28,8 @@ export class Hedging {
   readonly #unknownMs: Ms;
   readonly #times = new Map<string, AnswerTimes>();
 
-  constructor({ budget, unknownMs }: HedgingDependencies) {
+  /** `unknownMs`: while the time of answers is unknown, a request is hedged after this time. */
+  constructor(budget: RetryBudget, unknownMs: Ms) {
     this.budget = budget;
     this.#unknownMs = unknownMs;
   }
@@ -59,10 +55,6 @@ export class Hedging {
   }
 
   #timesOf(operation: string): AnswerTimes {
-    const known = this.#times.get(operation);
-    if (known !== undefined) return known;
-    const times = { last: [], count: 0, hedgeAfterMs: this.#unknownMs };
-    this.#times.set(operation, times);
-    return times;
+    return inMap(this.#times, operation, () => ({ last: [], count: 0, hedgeAfterMs: this.#unknownMs }));
   }
 }

@@ -1,7 +1,6 @@
 import type { Refusal, RouteRequest } from '../admission/guard.ts';
 import { type Route, type RouteChoice, refusalBy } from '../admission/route.ts';
 import type { Health } from './health.ts';
-import { elsewhere, overflow } from './lanes.ts';
 
 /** One indexer, as the choice among several sees it. */
 export interface FleetRoute extends Route {
@@ -61,11 +60,11 @@ export class Routes implements RouteChoice {
     const open: FleetRoute[] = [];
     let refusal: Refusal | undefined;
     const routes = this.of(request.operation);
-    const { rate, isOurs, to } = request.lane;
+    const { rate, isOurs, not, at } = request;
     const isKnown = routes.some((route) => !route.isBackup && hasIt(route, request));
     for (const route of routes) {
-      if (route.index === to.not || (rate === 'backup' && !route.isBackup)) continue;
-      if (to.at !== undefined && route.index !== to.at) continue;
+      if (route.index === not || (rate === 'backup' && !route.isBackup)) continue;
+      if (at !== undefined && route.index !== at) continue;
       if (route.isBackup && !isOurs) continue;
       if (isKnown && isGone(route, request)) continue;
       const its = refusalBy(route, request);
@@ -80,13 +79,12 @@ export class Routes implements RouteChoice {
    * Redirects a request away from an indexer that has paused only its key. So it does not wait in one queue with
    * requests that this indexer may get, and does not hold them up.
    */
-  elsewhere<Request extends RouteRequest>(request: Request): Request {
+  butNot<Request extends RouteRequest>(request: Request): Request {
     const routes = this.of(request.operation);
-    const { lane } = request;
-    if (routes.length === 1 || lane.to.not !== undefined || lane.to.at !== undefined) return request;
+    if (routes.length === 1 || request.not !== undefined || request.at !== undefined) return request;
     const paused = routes.find((route) => refusalBy(route, request)?.reason === 'key-paused');
     if (paused === undefined) return request;
-    const other = { ...request, lane: elsewhere(lane, paused.index) };
+    const other = { ...request, not: paused.index };
     return 'reason' in this.openTo(other) ? request : other;
   }
 
@@ -95,10 +93,10 @@ export class Routes implements RouteChoice {
    * backup, or was offered to them already.
    */
   overflow<Request extends RouteRequest>(request: Request, open: readonly FleetRoute[]): Request | undefined {
-    const { lane, operation } = request;
-    if (lane.rate !== 'own' || !lane.isOurs || lane.to.at !== undefined) return undefined;
+    const { operation, rate, isOurs, at } = request;
+    if (rate !== 'own' || !isOurs || at !== undefined) return undefined;
     const isOffered = open.every(({ isBackup }) => isBackup) || !this.of(operation).some(({ isBackup }) => isBackup);
-    return isOffered ? undefined : { ...request, lane: overflow(lane) };
+    return isOffered ? undefined : { ...request, rate: 'backup' };
   }
 
   /** For operators: why each route would not get a request now; `undefined` for those of which one would get it. */
@@ -134,11 +132,11 @@ function isSooner(one: Refusal, other: Refusal): boolean {
 
 function bestOf(open: readonly FleetRoute[], request: RouteRequest): readonly FleetRoute[] {
   const isUpToDate = (route: FleetRoute) => sortOf(route, request) <= SORTS.behindWithBlock;
-  if (request.lane.to.isHedge === true) return open.filter(isUpToDate);
+  if (request.isExtra === true) return open.filter(isUpToDate);
   if (open.length <= 1) return open;
   const best = Math.min(...open.map((route) => sortOf(route, request)));
   const same = open.filter((route) => sortOf(route, request) === best);
-  const { seqno } = request.lane.to;
+  const { seqno } = request;
   return seqno !== undefined && same.every((route) => newestOf(route) < seqno) ? newestAmong(same) : same;
 }
 
@@ -163,17 +161,17 @@ function sortOf(route: FleetRoute, request: RouteRequest): number {
   if (isBackup) return failing + SORTS.backup;
   const has = hasIt(route, request);
   if (isBehind?.() === true) return failing + (has ? SORTS.behindWithBlock : SORTS.behind);
-  return failing + (has || request.lane.to.seqno === undefined ? SORTS.upToDate : SORTS.withoutBlock);
+  return failing + (has || request.seqno === undefined ? SORTS.upToDate : SORTS.withoutBlock);
 }
 
 /** True if a request is about a masterchain block that an indexer reports to have. */
-function hasIt({ hasBlock }: FleetRoute, { lane: { to } }: RouteRequest): boolean {
-  return to.seqno !== undefined && hasBlock?.(to.seqno) === true;
+function hasIt({ hasBlock }: FleetRoute, { seqno }: RouteRequest): boolean {
+  return seqno !== undefined && hasBlock?.(seqno) === true;
 }
 
 /** True if a request is about a masterchain block that is older than the indexer's history. */
-function isGone(route: FleetRoute, { lane: { to } }: RouteRequest): boolean {
-  return to.seqno !== undefined && to.seqno <= newestOf(route) && route.hasBlock?.(to.seqno) === false;
+function isGone(route: FleetRoute, { seqno }: RouteRequest): boolean {
+  return seqno !== undefined && seqno <= newestOf(route) && route.hasBlock?.(seqno) === false;
 }
 
 function newestOf({ newestBlock }: FleetRoute): number {

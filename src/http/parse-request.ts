@@ -1,3 +1,6 @@
+import { MOST_BODY_BYTES } from '../ton/operation.ts';
+import type { RequestHeaders } from '../ton/parse-call.ts';
+
 /** The parts of a request's target. */
 export interface Target {
   readonly path: string;
@@ -20,6 +23,15 @@ export function parseTarget(url: string): Target {
 export function isBelow(prefixes: readonly string[], { path }: Target): boolean {
   const lowered = path.toLowerCase();
   return prefixes.some((prefix) => lowered.startsWith(prefix));
+}
+
+/** JSON in UTF-8, which is its only encoding. */
+const OF_JSON = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
+
+/** True if the body of a request may have the form of an operation, judged by its headers. */
+export function mayHoldForm(headers: RequestHeaders): boolean {
+  const isShort = Number(headers['content-length'] ?? 0) <= MOST_BODY_BYTES;
+  return isShort && headers['content-encoding'] === undefined && OF_JSON.test(String(headers['content-type']));
 }
 
 /** The entity tags of a list, each without its `W/`. */

@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import { failure, overloaded, type ProxyError } from '../errors.ts';
-import { OUTCOMES, outcomeOfStatus } from '../outcomes.ts';
+import { outcomeOfStatus } from '../outcomes.ts';
 import { isShortage } from '../shortage.ts';
-import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { ConnectedRequest, Connection } from './connection.ts';
+import type { Ms } from '../time-units.ts';
+import { type BrokenOutcome, type MayRepeat, SentRequest } from './sent-request.ts';
 
 /** A complete answer, not decompressed. */
 export interface RawAnswer {
@@ -28,15 +28,6 @@ export interface ReadAnswerDependencies {
   readonly mayRepeat?: MayRepeat | undefined;
 }
 
-/**
- * Resolves when a request may be sent once more, on a new connection; with `false` if it may not. `isWanted`: true
- * while somebody waits for its answer.
- */
-export type MayRepeat = (isWanted: () => boolean) => Promise<boolean>;
-
-// eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
-const monotonic = (): MonotonicMs => performance.now();
-
 const NO_BYTES = Buffer.alloc(0);
 /** The wait for the first bytes of a body that is not kept. */
 const WORDS_WITHIN_MS: Ms = 100;
@@ -44,92 +35,64 @@ const WORDS_WITHIN_MS: Ms = 100;
 /** The maximum that is read and discarded of an unneeded body, to keep its connection. */
 const MOST_DISCARDED_BYTES = 128 * 1024;
 
-/** A connection that breaks later than this after a request was sent was not closed for being idle. */
-const IDLE_BREAKS_WITHIN_MS: Ms = 100;
-
 /**
- * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
+ * Sends a GET, or a POST with a body, and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
  * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, `upstream-invalid` for a body that was cut short, or
  * `overloaded` if this machine lacks a resource.
  */
 export function readAnswer(
   dispatcher: Dispatcher,
-  request: { readonly path: string; readonly headers: readonly string[] },
+  request: { readonly path: string; readonly headers: readonly string[]; readonly body?: string | undefined },
   dependencies: ReadAnswerDependencies,
 ): Promise<RawAnswer> {
-  const { path, headers } = request;
-  const reader = new AnswerReader(dispatcher, { method: 'GET', path, headers: headers as string[] }, dependencies);
+  const { path, headers, body = null } = request;
+  const method = body === null ? 'GET' : 'POST';
+  const reader = new AnswerReader(dispatcher, { method, path, headers: headers as string[], body }, dependencies);
   reader.sendBy(dispatcher);
   return reader.answer;
 }
 
 /** Handles undici's callbacks for one answer. Undici's `request` would make a stream and a signal for each. */
-class AnswerReader implements ConnectedRequest {
+class AnswerReader extends SentRequest {
   readonly answer: Promise<RawAnswer>;
-  connection: Connection | undefined;
-  readonly #pool: Dispatcher;
-  readonly #request: Dispatcher.DispatchOptions;
   readonly #dependencies: ReadAnswerDependencies;
+  readonly #isPost: boolean;
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: ProxyError) => void;
   readonly #timer: NodeJS.Timeout;
-  /** Absent until the request is sent. */
-  #controller: Dispatcher.DispatchController | undefined;
-  #sentAt: MonotonicMs = 0;
-  /** True if it was sent on a connection that had been used before, and no byte has come back yet. */
-  #mayMeetIdleEnd = false;
-  /** True if it met the end of an idle connection, so that it is sent only on a new one. */
-  #isRepeated = false;
-  /** True if it has closed an idle connection that a new one shall replace. */
-  #isReplacing = false;
   #givenUp: ProxyError | undefined;
   #wordsTimer: NodeJS.Timeout | undefined;
-  #status = 0;
   #headers: IncomingHttpHeaders = {};
   /** The chunks of the body; absent for an unneeded body, and once the answer has ended. */
   #body: Buffer[] | undefined;
   #bytes = 0;
 
   constructor(pool: Dispatcher, request: Dispatcher.DispatchOptions, dependencies: ReadAnswerDependencies) {
+    super({ pool, request, repeats: dependencies.mayRepeat ?? 'at once' });
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
     this.answer = promise;
-    this.#pool = pool;
-    this.#request = request;
     this.#dependencies = dependencies;
+    this.#isPost = request.method === 'POST';
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(onTimeout, dependencies.timeoutMs, this);
   }
 
-  sendBy(dispatcher: Dispatcher): void {
-    this.#controller = undefined;
-    dispatcher.dispatch(this.#request, this);
+  protected get isGivenUp(): boolean {
+    return this.#givenUp !== undefined;
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+  protected onSent(): void {
     // The request waited for a connection until its timeout. Throwing leaves the connection to the next request; an
     // abort would close it.
     if (this.#givenUp !== undefined) throw this.#givenUp;
-    if (this.#isRepeated && this.connection?.isNew === false) {
-      this.#isReplacing = true;
-      controller.abort(new errors.RequestAbortedError());
-      return;
-    }
-    this.#sentAt = monotonic();
-    this.#mayMeetIdleEnd = this.connection?.isNew === false;
-    if (this.connection !== undefined) this.connection.isNew = false;
   }
 
-  onResponseStarted(): void {
-    this.#mayMeetIdleEnd = false;
-  }
-
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
-    this.#status = status;
+  protected onHead(_: Dispatcher.DispatchController, headers: IncomingHttpHeaders): void {
     this.#headers = headers;
-    if (outcomeOfStatus(status) === undefined) this.#body = [];
+    // A 501 may be the answer to a POST: its body decides.
+    const isRead = outcomeOfStatus(this.status) === undefined || (this.#isPost && this.status === 501);
+    if (isRead) this.#body = [];
     else this.#wordsTimer = setTimeout(() => this.#resolveWith(NO_BYTES), WORDS_WITHIN_MS);
   }
 
@@ -146,44 +109,14 @@ class AnswerReader implements ConnectedRequest {
   }
 
   onResponseEnd(): void {
-    const [status, headers, body] = [this.#status, this.#headers, this.#body];
+    const [status, headers, body] = [this.status, this.#headers, this.#body];
     if (body === undefined) this.#resolveWith(NO_BYTES);
     else this.#resolve({ status, headers, body: joined(body) });
     this.#end();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
-    const { connection } = this;
-    if (this.#isReplacing && connection !== undefined) {
-      this.#isReplacing = false;
-      this.sendBy(connection);
-      return;
-    }
-    const outcome = this.#outcomeOf(cause);
-    if (OUTCOMES[outcome].again === 'here' && connection !== undefined) {
-      this.#repeat(connection, cause);
-      return;
-    }
+  protected onFailed(outcome: BrokenOutcome, cause: Error): void {
     this.#fail(outcome === 'invalid' ? cutShort(cause) : unanswered(cause, outcome === 'unreachable'));
-  }
-
-  /** Sends it once more, on a new connection: other connections of the pool may be idle and end in the same way. */
-  #repeat(connection: Connection, cause: Error): void {
-    const { mayRepeat } = this.#dependencies;
-    this.#isRepeated = true;
-    if (mayRepeat === undefined) {
-      // Immediately, and by the same client: it has neither a connection nor another request now, so it opens a new
-      // connection.
-      this.sendBy(connection);
-      return;
-    }
-    this.#controller = undefined;
-    void mayRepeat(() => this.#givenUp === undefined).then((may) => {
-      if (this.#givenUp !== undefined) return;
-      // This client may have another request in the meantime.
-      if (may) this.sendBy(this.#pool);
-      else this.#fail(unanswered(cause, false));
-    });
   }
 
   #fail(error: ProxyError): void {
@@ -193,27 +126,15 @@ class AnswerReader implements ConnectedRequest {
     this.#end();
   }
 
-  #outcomeOf(cause: Error): 'invalid' | 'unreachable' | 'broken' | 'idle-broken' {
-    if (this.#status !== 0) return 'invalid';
-    if (this.#controller === undefined) return 'unreachable';
-    const isIdleEnd =
-      this.#mayMeetIdleEnd &&
-      monotonic() - this.#sentAt <= IDLE_BREAKS_WITHIN_MS &&
-      !(cause instanceof errors.HTTPParserError) &&
-      this.#givenUp === undefined &&
-      this.connection?.closed === false;
-    return isIdleEnd ? 'idle-broken' : 'broken';
-  }
-
   giveUp(error: ProxyError): void {
     this.#givenUp = error;
     this.#fail(error);
-    this.#controller?.abort(error);
+    this.controller?.abort(error);
   }
 
   /** Ends an answer whose status decides alone. The first words of its body are for operators. */
   #resolveWith(words: Buffer): void {
-    this.#resolve({ status: this.#status, headers: this.#headers, body: NO_BYTES, words });
+    this.#resolve({ status: this.status, headers: this.#headers, body: NO_BYTES, words });
     clearTimeout(this.#wordsTimer);
   }
 

@@ -13,18 +13,21 @@ const LONG_PARTS = /[\p{L}\p{N}_+/=-]{24,}/gu;
 const UNSHOWN = /[\p{C}\p{Z}\s]+/gu;
 
 /**
- * The words of an error answer, as operators may see them: its `error`, `message` or `detail` if it is JSON, otherwise
+ * The words of an error answer, as operators may see them: its `error`, `message`, `detail` or `result` if it is JSON, otherwise
  * its first characters, at most 100, without secrets. `undefined` without words. Never throws.
  */
 export function shownWords(body: Buffer, encoding: string | undefined, secrets: readonly string[]): string | undefined {
   const text = unpacked(body.subarray(0, READ_BYTES), encoding);
-  const cleaned = secrets
-    .filter((secret) => secret !== '')
-    .reduce((words, secret) => words.replaceAll(secret, '***'), messageIn(text) ?? text)
+  const cleaned = withoutSecrets(messageIn(text) ?? text, secrets)
     .replace(UNSHOWN, ' ')
     .replace(LONG_PARTS, '…')
     .trim();
   return [...cleaned].slice(0, SHOWN_CHARACTERS).join('') || undefined;
+}
+
+/** A text in which each of our secrets is `***`. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.filter((secret) => secret !== '').reduce((words, secret) => words.replaceAll(secret, '***'), text);
 }
 
 /** The text of the received part of a body; empty for an encoding other than gzip. */
@@ -42,8 +45,8 @@ function unpacked(body: Buffer, encoding: string | undefined): string {
 
 function messageIn(text: string): string | undefined {
   try {
-    const { error, message, detail } = JSON.parse(text);
-    return [error?.message, error, message, detail].find((words) => typeof words === 'string' && words !== '');
+    const { error, message, detail, result } = JSON.parse(text);
+    return [error?.message, error, message, detail, result].find((words) => typeof words === 'string' && words !== '');
   } catch {
     return undefined;
   }

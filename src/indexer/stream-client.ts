@@ -1,13 +1,15 @@
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { failure } from '../errors.ts';
 import { connectorBy } from '../names/connector.ts';
 import type { Names } from '../names/names.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { USER_AGENT } from '../version.ts';
+import { located } from './location.ts';
 import { unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { type ForwardRequest, MAX_HEAD_BYTES } from './upstream-client.ts';
+import { type ForwardedAnswer, type ForwardRequest, MAX_HEAD_BYTES } from './upstream-client.ts';
 
 export interface StreamClientDependencies {
   readonly names: Names;
@@ -19,15 +21,15 @@ export interface StreamClientDependencies {
 }
 
 /** An answer whose bytes are still to come: those of a stream, while it is open. */
-export type StreamAnswer = {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly retryAfterMs: Ms | undefined;
-} & (
-  | { readonly isUpgraded: false; readonly body: IncomingMessage }
-  /** The connection speaks another protocol from here on, in both directions. */
-  | { readonly isUpgraded: true; readonly body: Socket }
-);
+export type StreamAnswer = Omit<ForwardedAnswer, 'body'> &
+  (
+    | { readonly isUpgraded: false; readonly body: HttpBody }
+    /** The connection speaks another protocol from here on, in both directions. */
+    | { readonly isUpgraded: true; readonly body: Socket }
+  );
+
+/** The body of an answer. `complete`: true once it has ended regularly by HTTP. */
+type HttpBody = Readable & { readonly complete: boolean };
 
 const API = '/api';
 
@@ -56,9 +58,10 @@ export class StreamClient {
     const { method, target, body, isUpgrade = false, signal } = asked;
     const { promise, resolve, reject } = Promise.withResolvers<StreamAnswer>();
     let isConnected = false;
+    const path = this.#basePath + target.slice(API.length);
     const sending = httpRequest({
       method,
-      path: this.#basePath + target.slice(API.length),
+      path,
       headers: [
         ...['host', baseUrl.host, 'user-agent', USER_AGENT, ...asked.headers],
         ...(isUpgrade ? ['connection', 'Upgrade', 'upgrade', 'websocket'] : ['connection', 'close']),
@@ -75,9 +78,10 @@ export class StreamClient {
         return undefined;
       },
     });
+    const address = { origin: baseUrl.origin, path, basePath: this.#basePath, shownPath: API };
     const answer = ({ statusCode: status = 0, headers }: IncomingMessage) => ({
       status,
-      headers,
+      ...located(status, headers, address),
       retryAfterMs: retryAfterMs(headers['retry-after'], now()),
     });
     sending.on('response', (response) => resolve({ ...answer(response), isUpgraded: false, body: response }));

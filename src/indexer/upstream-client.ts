@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { errors, Pool } from 'undici';
+import { Pool } from 'undici';
 import { type ErrorCode, failure, ProxyError } from '../errors.ts';
 import { connectorBy } from '../names/connector.ts';
 import type { Names } from '../names/names.ts';
@@ -10,9 +10,13 @@ import { targetOf } from '../ton/operations.ts';
 import { USER_AGENT } from '../version.ts';
 import { ageValueSeconds, isAged } from './age.ts';
 import { Connection } from './connection.ts';
-import { pathAt } from './path-at.ts';
-import { decoded, type MayRepeat, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
+import type { OurCredentials } from './credentials.ts';
+import { forwarded } from './forwarded-request.ts';
+import { located, redirectHost } from './location.ts';
+import { basesAt, pathAt } from './path-at.ts';
+import { decoded, type RawAnswer, readAnswer, timedOut } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
+import type { MayRepeat } from './sent-request.ts';
 import { shownWords } from './shown-words.ts';
 
 export interface UpstreamClientDependencies {
@@ -20,8 +24,8 @@ export interface UpstreamClientDependencies {
   readonly names: Names;
   /** The indexer's address, without `/api/v3`; one that ends in `/v3` as {@link pathAt} reads it. */
   readonly baseUrl: URL;
-  /** Sent as `X-Api-Key` if given. */
-  readonly apiKey: string | undefined;
+  /** Sent with requests for operations, and never shown. */
+  readonly ours: OurCredentials | undefined;
   /** From the start of a request, with the wait for a connection, to the last byte of its answer. */
   readonly timeoutMs: Ms;
   readonly maxConnections: number;
@@ -54,6 +58,8 @@ export interface UpstreamRequest {
   readonly operation: string;
   readonly query: Pairs;
   readonly headers: Pairs;
+  /** JSON, of a `POST`; absent for a `GET`. */
+  readonly body?: string | undefined;
   /** True for this process's own head poll: no client waits for the answer. */
   readonly isForHead?: true;
 }
@@ -68,7 +74,7 @@ export interface UpstreamAnswer {
   /** Its `Age`, in whole seconds: how long other caches have had it, 0 where it comes from the indexer itself. */
   readonly ageValueSeconds: number;
   /** Set if it has an `Age`: other caches may have had it for up to a second longer. */
-  readonly isAged?: true;
+  readonly isAged?: true | undefined;
   /** Absent where it was not sent. */
   readonly cacheStatus?: string | undefined;
   /** Complete and decompressed; empty if the status decides alone. */
@@ -95,6 +101,8 @@ export interface ForwardRequest {
   readonly body: Buffer | undefined;
   /** True if it asks to continue with WebSocket on its connection. Only streams do. */
   readonly isUpgrade?: boolean | undefined;
+  /** True if it changes nothing: it is sent once more if it meets the end of an idle connection. Streams have none. */
+  readonly mayRepeat?: boolean;
   /** Aborts the request and its answer, which then fail with its reason. */
   readonly signal: AbortSignal;
 }
@@ -105,6 +113,8 @@ export interface ForwardedAnswer {
   readonly headers: IncomingHttpHeaders;
   readonly retryAfterMs: Ms | undefined;
   readonly body: Readable;
+  /** See `LocatedHeaders`. */
+  readonly leadsTo: string | undefined;
 }
 
 /** A request was answered, or failed. */
@@ -112,10 +122,10 @@ export type UpstreamEvent = {
   /** The host and port of the indexer. */
   readonly indexer: string;
   readonly operation: string;
-  readonly isForHead?: true;
+  readonly isForHead?: true | undefined;
   readonly ms: Ms;
 } & (
-  | { readonly name: 'upstream-answered'; readonly status: number; readonly says?: IndexerWords }
+  | { readonly name: 'upstream-answered'; readonly status: number; readonly says?: IndexerWords | undefined }
   | { readonly name: 'upstream-failed'; readonly code: ErrorCode; readonly cause: unknown }
   /** It was not sent: this machine lacks descriptors, ports or memory. */
   | { readonly name: 'upstream-unsent'; readonly cause: unknown }
@@ -125,10 +135,6 @@ const PASS_THROUGH: ReportedRequest = { operation: 'passthrough' };
 
 type ReportedRequest = Pick<UpstreamRequest, 'operation' | 'isForHead'>;
 
-function reported({ operation, isForHead }: ReportedRequest): ReportedRequest {
-  return isForHead === undefined ? { operation } : { operation, isForHead };
-}
-
 /** Gateways add cookies, policies and timings: undici's default of 16 KiB is too small. */
 export const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -136,6 +142,7 @@ export const MAX_HEAD_BYTES = 64 * 1024;
 const monotonic = (): MonotonicMs => performance.now();
 
 const OUR_AGENT = ['user-agent', USER_AGENT];
+const OF_JSON = ['content-type', 'application/json'];
 const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', ...OUR_AGENT];
 
 /**
@@ -150,23 +157,15 @@ export class UpstreamClient {
   readonly #forwardPool: Pool;
   readonly #basePath: string;
   readonly #fixedHeaders: readonly string[];
-  /**
-   * Errors of connections of the second pool that could not be opened: undici fails all requests that waited for one
-   * with the same error.
-   */
-  readonly #unsent = new WeakSet<Error>();
   #closed = false;
 
   constructor(dependencies: UpstreamClientDependencies) {
     this.#dependencies = dependencies;
     this.name = dependencies.baseUrl.host;
     this.#basePath = dependencies.baseUrl.pathname;
-    const ourKey = dependencies.apiKey === undefined ? [] : ['x-api-key', dependencies.apiKey];
-    this.#fixedHeaders = [...FIXED_HEADERS, ...ourKey];
-    const factory = (origin: URL, options: object) => new Connection(origin, options);
-    this.#pool = this.#openPool(dependencies.maxConnections, { factory });
+    this.#fixedHeaders = [...FIXED_HEADERS, ...(dependencies.ours?.headers ?? [])];
+    this.#pool = this.#openPool(dependencies.maxConnections);
     this.#forwardPool = this.#openPool(dependencies.maxForwardConnections);
-    this.#forwardPool.on('connectionError', (_origin, _targets, error) => this.#unsent.add(error));
   }
 
   /**
@@ -184,7 +183,8 @@ export class UpstreamClient {
       const sent = {
         path: pathAt(this.#basePath, targetOf(request.operation, request.query)),
         // In the flat form, which undici reads without building an object.
-        headers: [...this.#fixedHeaders, ...request.headers.flat()],
+        headers: [...this.#fixedHeaders, ...(request.body === undefined ? [] : OF_JSON), ...request.headers.flat()],
+        body: request.body,
       };
       const answer = await readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onReading, mayRepeat });
       const encoding = header(answer, 'content-encoding');
@@ -194,7 +194,8 @@ export class UpstreamClient {
       const receivedAt = now();
       const waitMs = retryAfterMs(header(answer, 'retry-after'), receivedAt);
       const isWords = isError(answer.status) || isForeign(answer.status, body);
-      const says = isWords ? this.#saysOf(answer, encoding, waitMs) : undefined;
+      const host = redirectHost(answer.status, header(answer, 'location'), this.#dependencies.baseUrl.origin);
+      const says = isWords ? this.#saysOf(answer, encoding, waitMs) : saysToHost(host);
       this.#answered(request, startedAt, answer.status, says);
       return {
         status: answer.status,
@@ -204,15 +205,14 @@ export class UpstreamClient {
         retryAfterMs: waitMs,
         says,
         ageValueSeconds: ageValueSeconds(header(answer, 'age')),
-        ...(isAged(header(answer, 'age')) && { isAged: true }),
+        isAged: isAged(header(answer, 'age')) ? true : undefined,
         body,
         // The clock may have been set back between the two.
         askedAt: Math.min(askedAt, receivedAt),
         receivedAt,
       };
     } catch (error) {
-      const isOwn = this.#closed && !isTimeout(error);
-      throw this.#failed(request, startedAt, isOwn ? shuttingDown(error) : error);
+      throw this.#failed(request, startedAt, error);
     }
   }
 
@@ -220,11 +220,12 @@ export class UpstreamClient {
    * Sends a request unchanged, with our `User-Agent`, and returns when the head of its answer is there. `UPSTREAM_TIMEOUT` bounds the wait for
    * the head and every pause of the body. Throws a {@link ProxyError} or the signal's reason.
    */
-  async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
+  async forward({ method, target, headers, body, mayRepeat, signal }: ForwardRequest): Promise<ForwardedAnswer> {
     const { now, timeoutMs } = this.#dependencies;
+    const repeats = mayRepeat === true ? (this.#dependencies.mayRepeat ?? 'at once') : 'never';
     const startedAt = monotonic();
     try {
-      const response = await this.#forwardPool.request({
+      const sent = {
         method,
         path: pathAt(this.#basePath, target),
         headers: [...headers, ...OUR_AGENT],
@@ -232,23 +233,28 @@ export class UpstreamClient {
         signal,
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
+      };
+      const response = await forwarded(this.#forwardPool, sent, repeats);
+      const { statusCode: status } = response;
+      const { origin, pathname } = this.#dependencies.baseUrl;
+      const { headers: own, leadsTo } = located(status, response.headers, {
+        origin,
+        path: sent.path,
+        ...basesAt(pathname),
       });
-      this.#answered(PASS_THROUGH, startedAt, response.statusCode);
+      this.#answered(PASS_THROUGH, startedAt, status, saysToHost(leadsTo));
       return {
-        status: response.statusCode,
-        headers: response.headers,
+        status,
+        headers: own,
+        leadsTo,
         retryAfterMs: retryAfterMs(header(response, 'retry-after'), now()),
         body: response.body,
       };
     } catch (cause) {
-      if (signal.aborted) {
-        const { reason } = signal;
-        // The wait began before the request was sent, so it usually ends before undici's own timeout.
-        throw isTimeout(reason) ? this.#failed(PASS_THROUGH, startedAt, reason) : reason;
-      }
-      const isOverdue = cause instanceof errors.HeadersTimeoutError;
-      const own = this.#closed ? shuttingDown(cause) : unanswered(cause, this.#unsent.has(cause as Error));
-      throw this.#failed(PASS_THROUGH, startedAt, isOverdue ? timedOut(cause) : own);
+      if (!signal.aborted) throw this.#failed(PASS_THROUGH, startedAt, cause);
+      const { reason } = signal;
+      // The wait began before the request was sent, so it usually ends before undici's own timeout.
+      throw isTimeout(reason) ? this.#failed(PASS_THROUGH, startedAt, reason) : reason;
     }
   }
 
@@ -258,21 +264,29 @@ export class UpstreamClient {
     await Promise.all([this.#pool.destroy(), this.#forwardPool.destroy()]);
   }
 
-  #answered(asked: ReportedRequest, startedAt: MonotonicMs, status: number, says?: IndexerWords): void {
-    const ms = monotonic() - startedAt;
-    const answered = { indexer: this.name, ...reported(asked), status, ms, ...(says && { says }) };
-    this.#dependencies.report({ name: 'upstream-answered', ...answered });
+  #answered(
+    { operation, isForHead }: ReportedRequest,
+    startedAt: MonotonicMs,
+    status: number,
+    says?: IndexerWords,
+  ): void {
+    // Each miss reports this: a literal costs less than parts that are spread into it.
+    const [indexer, ms] = [this.name, monotonic() - startedAt];
+    this.#dependencies.report({ name: 'upstream-answered', indexer, operation, isForHead, ms, status, says });
   }
 
   #saysOf({ words, body }: RawAnswer, encoding: string | undefined, waitMs: Ms | undefined): IndexerWords {
-    const { apiKey } = this.#dependencies;
-    return { words: shownWords(words ?? body, encoding, apiKey === undefined ? [] : [apiKey]), retryAfterMs: waitMs };
+    const secrets = this.#dependencies.ours?.secrets ?? [];
+    return { words: shownWords(words ?? body, encoding, secrets), retryAfterMs: waitMs };
   }
 
-  #failed(asked: ReportedRequest, startedAt: MonotonicMs, error: unknown): unknown {
+  /** Reports a failure, and returns the error for the caller. */
+  #failed({ operation, isForHead }: ReportedRequest, startedAt: MonotonicMs, thrown: unknown): unknown {
+    // This process closed the connection, which shows nothing about the indexer.
+    const error = this.#closed && !isTimeout(thrown) ? failure('shutting-down', { cause: thrown }) : thrown;
     if (!(error instanceof ProxyError)) return error;
     const { code, cause } = error;
-    const request = { indexer: this.name, ...reported(asked), ms: monotonic() - startedAt };
+    const request = { indexer: this.name, operation, isForHead, ms: monotonic() - startedAt };
     this.#dependencies.report(
       code === 'overloaded'
         ? { name: 'upstream-unsent', ...request, cause }
@@ -281,7 +295,7 @@ export class UpstreamClient {
     return error;
   }
 
-  #openPool(connections: number, more: Pool.Options = {}): Pool {
+  #openPool(connections: number): Pool {
     const { names, baseUrl, keepAliveMs, connectionLifetimeMs, timeoutMs } = this.#dependencies;
     return new Pool(baseUrl.origin, {
       connections,
@@ -295,10 +309,14 @@ export class UpstreamClient {
       // One timer covers the whole request; undici's own would only add two more.
       headersTimeout: 0,
       bodyTimeout: 0,
-      ...more,
+      factory: (origin, options) => new Connection(origin, options),
     });
   }
 }
+
+/** The words for a redirect: without its path, which may contain a key. */
+const saysToHost = (host: string | undefined): IndexerWords | undefined =>
+  host === undefined ? undefined : { words: `to ${host}`, retryAfterMs: undefined };
 
 /** True if an answer with this status has words for operators: a 404 is an answer. */
 const isError = (status: number): boolean => status >= 400 && status !== 404;
@@ -316,9 +334,4 @@ function header({ headers }: Pick<RawAnswer, 'headers'>, name: string, separator
 
 function isTimeout(error: unknown): boolean {
   return error instanceof ProxyError && error.code === 'upstream-timeout';
-}
-
-/** This process closed the connection, which shows nothing about the indexer. */
-function shuttingDown(cause: unknown): ProxyError {
-  return failure('shutting-down', { cause });
 }

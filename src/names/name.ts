@@ -2,12 +2,6 @@ import type { LookupAddress } from 'node:dns';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-export interface NameDependencies {
-  /** Asks the system's resolver. */
-  readonly lookUp: () => Promise<readonly LookupAddress[]>;
-  readonly now: () => MonotonicMs;
-}
-
 /** Addresses up to this age are used without a look-up. */
 const FRESH_MS: Ms = 5000;
 
@@ -26,13 +20,15 @@ const NO_SUCH_NAME = ['ENOTFOUND', 'ENODATA'];
  * connection to them: another host may have them by then.
  */
 export class Name {
-  readonly #dependencies: NameDependencies;
+  readonly #askResolver: () => Promise<readonly LookupAddress[]>;
+  readonly #now: () => MonotonicMs;
   #addresses: readonly LookupAddress[] = [];
   #foundAt: MonotonicMs = 0;
   #lookup: { readonly found: Promise<readonly LookupAddress[]>; readonly startedAt: MonotonicMs } | undefined;
 
-  constructor(dependencies: NameDependencies) {
-    this.#dependencies = dependencies;
+  constructor(askResolver: () => Promise<readonly LookupAddress[]>, now: () => MonotonicMs) {
+    this.#askResolver = askResolver;
+    this.#now = now;
   }
 
   /** The addresses to connect to now, one or more. Rejects with the resolver's error. */
@@ -40,7 +36,7 @@ export class Name {
     if (this.#ageMs <= FRESH_MS) return this.#addresses;
     const { found, startedAt } = this.#lookUp();
     if (this.#ageMs <= LAST_GOOD_MS) {
-      const patienceMs = Math.max(0, startedAt + PATIENCE_MS - this.#dependencies.now());
+      const patienceMs = Math.max(0, startedAt + PATIENCE_MS - this.#now());
       await Promise.race([found.catch(() => {}), sleep(patienceMs)]);
       // They may have been forgotten in the meantime.
       if (this.#ageMs <= LAST_GOOD_MS) return this.#addresses;
@@ -55,17 +51,17 @@ export class Name {
 
   /** A connection was lost, perhaps because the name has moved: the resolver is asked before the next connection. */
   doubt(): void {
-    this.#foundAt = Math.min(this.#foundAt, this.#dependencies.now() - FRESH_MS - 1);
+    this.#foundAt = Math.min(this.#foundAt, this.#now() - FRESH_MS - 1);
   }
 
   /** Since the addresses were found; infinite without addresses. */
   get #ageMs(): Ms {
-    return this.#addresses.length === 0 ? Number.POSITIVE_INFINITY : this.#dependencies.now() - this.#foundAt;
+    return this.#addresses.length === 0 ? Number.POSITIVE_INFINITY : this.#now() - this.#foundAt;
   }
 
   #lookUp() {
     if (this.#lookup === undefined) {
-      this.#lookup = { found: this.#ask(), startedAt: this.#dependencies.now() };
+      this.#lookup = { found: this.#ask(), startedAt: this.#now() };
       // If no caller waits for the look-up, its failure must not be an unhandled rejection.
       this.#lookup.found.catch(() => {});
     }
@@ -73,10 +69,9 @@ export class Name {
   }
 
   async #ask(): Promise<readonly LookupAddress[]> {
-    const { lookUp, now } = this.#dependencies;
     try {
-      this.#addresses = await lookUp();
-      this.#foundAt = now();
+      this.#addresses = await this.#askResolver();
+      this.#foundAt = this.#now();
       return this.#addresses;
     } catch (error) {
       if (error instanceof Error && 'code' in error && NO_SUCH_NAME.includes(String(error.code))) this.#addresses = [];

@@ -1,5 +1,6 @@
 import { ADDRCONFIG, type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { inMap } from '../in-map.ts';
 import { isShortage, shortageOfFiles } from '../shortage.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { Name } from './name.ts';
@@ -10,11 +11,6 @@ export type AskResolver = (
   options: LookupAllOptions,
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
-
-export interface NamesDependencies {
-  readonly askResolver: AskResolver;
-  readonly now: () => MonotonicMs;
-}
 
 /** RFC 6761, section 6.3: no look-up is needed. */
 const LOCALHOST: readonly LookupAddress[] = [
@@ -29,11 +25,13 @@ const LOCALHOST: readonly LookupAddress[] = [
  * are few, and none is forgotten.
  */
 export class Names {
-  readonly #dependencies: NamesDependencies;
+  readonly #askResolver: AskResolver;
+  readonly #now: () => MonotonicMs;
   readonly #names = new Map<string, Name>();
 
-  constructor(dependencies: NamesDependencies) {
-    this.#dependencies = dependencies;
+  constructor(askResolver: AskResolver, now: () => MonotonicMs) {
+    this.#askResolver = askResolver;
+    this.#now = now;
   }
 
   /** The addresses of a host, which may be an address itself. Rejects with the resolver's error. */
@@ -96,17 +94,13 @@ export class Names {
   }
 
   #nameOf(host: string): Name {
-    const known = this.#names.get(host);
-    if (known !== undefined) return known;
-    const name = new Name({ lookUp: () => this.#lookUp(host), now: this.#dependencies.now });
-    this.#names.set(host, name);
-    return name;
+    return inMap(this.#names, host, () => new Name(() => this.#lookUp(host), this.#now));
   }
 
   #lookUp(host: string): Promise<LookupAddress[]> {
     const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
     // The hint is that of `net.connect`: no IPv6 without an IPv6 network.
-    this.#dependencies.askResolver(host, { all: true, hints: ADDRCONFIG }, (error, addresses) => {
+    this.#askResolver(host, { all: true, hints: ADDRCONFIG }, (error, addresses) => {
       if (error !== null) reject(shortageOfFiles() ?? error);
       else if (addresses.length === 0) reject(notFound(host));
       else resolve(addresses);
@@ -118,7 +112,7 @@ export class Names {
 /** The addresses by the system's resolver, for programs that are not an app. */
 export function systemNames(): Names {
   // eslint-disable-next-line no-restricted-syntax -- programs that are no app have no composition root
-  return new Names({ askResolver: lookup, now: performance.now.bind(performance) });
+  return new Names(lookup, performance.now.bind(performance));
 }
 
 function notFound(host: string): NodeJS.ErrnoException {

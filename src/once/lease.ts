@@ -49,13 +49,15 @@ export interface LeasesDependencies {
   readonly leaseMs: Ms;
   /** A poll that takes longer ends the wait. */
   readonly pollBudgetMs: Ms;
+  /** See {@link FAILED_MS}. */
+  readonly failedMs: Ms;
 }
 
 /** Milliseconds between polls of another instance's lease; the last one repeats. */
 const POLLS_MS = [10, 20, 40, 80];
 
 /** For this time waiters can see that a load has failed: a few polls. */
-const FAILED_MS = 250;
+export const FAILED_MS = 250;
 
 /**
  * Gives up "exactly once": a holder that stalls, a slow load and a lost reply each cost a second request, and nothing
@@ -110,7 +112,7 @@ export class Leases {
         void write.then((isStored) => isStored || this.#end(key, token, '', 0));
       },
       // The token makes the value different from any other.
-      fail: () => end(FAILED + token, FAILED_MS),
+      fail: () => end(FAILED + token, this.#dependencies.failedMs),
       release: () => end('', 0),
     };
   }

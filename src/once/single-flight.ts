@@ -6,7 +6,7 @@ export interface Flight {
   readonly isAbandoned: boolean;
   /** Aborted at that moment. Created on first use. */
   readonly signal: AbortSignal;
-  /** The clients that wait for it; empty while only a refresh does. */
+  /** The clients that wait for it, or have left it; empty while only a refresh has waited. */
   readonly clients: ReadonlySet<string>;
   /** Call when the request is sent to the indexer. From then on the flight runs to its end, even if nobody waits. */
   depart(): void;
@@ -71,9 +71,17 @@ class ActiveFlight<T> implements Flight {
   outcome: Settled<T> | undefined;
   /** The id of the request that started it. */
   readonly begunBy: string | undefined;
+  readonly #now: () => MonotonicMs;
+  readonly #sentWithinMs: Ms;
 
-  constructor(joinUntil: MonotonicMs, { client, id }: Pick<FlightWaiter, 'client' | 'id'>) {
-    this.joinUntil = joinUntil;
+  constructor(
+    now: () => MonotonicMs,
+    [windowMs, sentWithinMs]: readonly [windowMs: Ms, sentWithinMs: Ms],
+    { client, id }: Pick<FlightWaiter, 'client' | 'id'>,
+  ) {
+    this.#now = now;
+    this.joinUntil = now() + windowMs;
+    this.#sentWithinMs = sentWithinMs;
     this.begunBy = id;
     if (client !== undefined) this.clients.add(client);
   }
@@ -86,6 +94,7 @@ class ActiveFlight<T> implements Flight {
 
   depart(): void {
     this.hasDeparted = true;
+    this.joinUntil = Math.min(this.joinUntil, this.#now() + this.#sentWithinMs);
   }
 
   abandon(): void {
@@ -125,13 +134,19 @@ export class SingleFlight<T> {
 
   /**
    * Waits for the flight of `key` until `waiter` leaves. Starts the flight with `load` if there is none to follow.
-   * Rejects only with what `load` threw, which is a bug: expected failures are values.
+   * Rejects only with what `load` threw, which is a bug: expected failures are values. `sentWithinMs`: the flight that it
+   * starts can also not be joined later than this after its departure.
    */
-  join(key: string, waiter: FlightWaiter, load: (flight: Flight) => Promise<T>): Promise<FlightEnd<T>> {
+  join(
+    key: string,
+    waiter: FlightWaiter,
+    load: (flight: Flight) => Promise<T>,
+    sentWithinMs: Ms = Number.POSITIVE_INFINITY,
+  ): Promise<FlightEnd<T>> {
     const followed = this.#flightToJoin(key);
     const collapsed = followed !== undefined;
     if (followed !== undefined) this.#addClient(followed, waiter.client);
-    const flight = followed ?? this.#open(key, waiter);
+    const flight = followed ?? this.#open(key, waiter, sentWithinMs);
     const end = this.#wait(key, flight, waiter, collapsed);
     if (!collapsed && !flight.isAbandoned) this.#load(key, flight, load);
     return end;
@@ -174,9 +189,9 @@ export class SingleFlight<T> {
     return flight !== undefined && this.#dependencies.now() < flight.joinUntil ? flight : undefined;
   }
 
-  #open(key: string, waiter: FlightWaiter): ActiveFlight<T> {
+  #open(key: string, waiter: FlightWaiter, sentWithinMs: Ms): ActiveFlight<T> {
     const { now, collapseWindowMs } = this.#dependencies;
-    const flight = new ActiveFlight<T>(now() + collapseWindowMs, waiter);
+    const flight = new ActiveFlight<T>(now, [collapseWindowMs, sentWithinMs], waiter);
     this.#active.set(key, flight);
     return flight;
   }

@@ -31,7 +31,10 @@ export function accessLog(dependencies: AccessLogDependencies): (request: Answer
   let second = 0;
   let failedInSecond = 0;
   let unlogged = 0;
-  const write = (level: 'info' | 'warn', { id, key, client, ms, indexer, joined, ...request }: AnsweredRequest) => {
+  const write = (
+    level: 'info' | 'warn',
+    { id, key, client, ms, indexer, joined, hasFailed: _, ...request }: AnsweredRequest,
+  ) => {
     const fields = {
       requestId: id,
       ...request,
@@ -46,7 +49,7 @@ export function accessLog(dependencies: AccessLogDependencies): (request: Answer
     logger[level](fields, 'request');
   };
   return (request) => {
-    if (request.status < 500) {
+    if (!request.hasFailed) {
       const isMeant = requests === 'all' || (requests === 'slow' && request.ms >= SLOW_MS);
       if (isMeant && random() < sample) write('info', request);
       return;

@@ -1,12 +1,5 @@
 import type { FollowerState } from '../answer/block-proof.ts';
-import type {
-  CachedAnswer,
-  ExplainedCall,
-  ExplainedIndexer,
-  ExplainedPass,
-  ExplainedProof,
-  Explanation,
-} from '../answer/explain.ts';
+import type { CachedAnswer, ExplainedCall, ExplainedIndexer, ExplainedProof, Explanation } from '../answer/explain.ts';
 import { REFUSED, type RefusedReason } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import { duration } from '../time-units.ts';
@@ -14,26 +7,33 @@ import { textTable } from './text-table.ts';
 
 const MOST_CHARACTERS = 200;
 
-/** An explanation as lines for people. */
-export function describeExplanation(explanation: Explanation): string {
-  if ('notCached' in explanation) return describePass(explanation);
-  const { target, headers, key, dropped, indexers, memory, redis, proof, lifetimes } = explanation;
-  const rows: string[][] = [['upstream', cut(target)]];
-  for (const [name, value] of Object.entries(headers)) rows.push(['header', `${name}: ${value}`]);
-  rows.push(['key', cut(key)], ['log key', `"key":"${explanation.loggedKey}"`]);
-  for (const { input, why } of dropped) rows.push(['ignored', `${cut(input)} (${why})`]);
-  rows.push(...indexers.map(indexerRow));
-  rows.push(['memory', describeAnswer(memory)], ['redis', describeAnswer(redis)]);
-  if (proof !== undefined) rows.push(['proof', describeProof(proof)]);
-  rows.push(['now', explanation.cacheStatus ?? 'a miss']);
-  const table = textTable(['', ''], rows).replace(/^\n/, '');
-  return `${table}\nPossible lifetimes (the body decides):\n${describeLifetimes(lifetimes)}`;
+/** The rows of an explanation: a name, and the words for it, none for a row that does not apply. */
+const ROWS: readonly (readonly [name: string, words: (explanation: Explanation) => readonly string[]])[] = [
+  ['upstream', ({ target }) => [cut(target)]],
+  ['body', ofCall(({ body }) => (body === undefined ? [] : [cut(body)]))],
+  ['header', ofCall(({ headers }) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`))],
+  ['key', ofCall(({ key }) => [cut(key)])],
+  ['log key', ofCall(({ loggedKey }) => [`"key":"${loggedKey}"`])],
+  ['ignored', ofCall(({ dropped }) => dropped.map(({ input, why }) => `${cut(input)} (${why})`))],
+  ['on a miss', ({ indexers }) => indexers.map(describeIndexer)],
+  ['memory', ofCall(({ memory, lifetimes }) => [describeAnswer(memory, lifetimes)])],
+  ['redis', ofCall(({ redis, lifetimes }) => [describeAnswer(redis, lifetimes)])],
+  ['proof', ofCall(({ proof }) => (proof === undefined ? [] : [describeProof(proof)]))],
+  ['now', ofCall(({ cacheStatus }) => [cacheStatus ?? 'a miss'])],
+];
+
+function ofCall(words: (call: ExplainedCall) => readonly string[]): (explanation: Explanation) => readonly string[] {
+  return (explanation) => ('notCached' in explanation ? [] : words(explanation));
 }
 
-function describePass({ target, notCached, why, indexers }: ExplainedPass): string {
-  const reason = why === undefined ? '' : ` (${why})`;
-  const table = textTable(['', ''], [['upstream', cut(target)], ...indexers.map(indexerRow)]).replace(/^\n/, '');
-  return `not cached: ${notCached}${reason}\n${table}`;
+/** An explanation as lines for people. */
+export function describeExplanation(explanation: Explanation): string {
+  const rows = ROWS.flatMap(([name, words]) => words(explanation).map((each) => [name, each]));
+  const table = textTable(['', ''], rows).replace(/^\n/, '');
+  if (!('notCached' in explanation))
+    return `${table}\nPossible TTLs (the body of the response decides):\n${describeLifetimes(explanation.lifetimes)}`;
+  const { notCached, why } = explanation;
+  return `not cached: ${notCached}${why === undefined ? '' : ` (${why})`}\n${table}`;
 }
 
 const UNCHOSEN: Readonly<Record<string, string>> = {
@@ -44,36 +44,50 @@ const UNCHOSEN: Readonly<Record<string, string>> = {
   failing: 'its requests fail, and another one can answer',
 };
 
-function indexerRow({ name, whyNot }: ExplainedIndexer): string[] {
-  if (whyNot === undefined) return ['on a miss', `${name} may get it`];
+function describeIndexer({ name, whyNot, isTrial }: ExplainedIndexer): string {
+  if (whyNot === undefined)
+    return `${name} may get it${isTrial ? ', as the trial of its half-open circuit breaker' : ''}`;
   const words = UNCHOSEN[whyNot] ?? (whyNot in REFUSED ? sentenceOf(REFUSED[whyNot as RefusedReason], 'it') : whyNot);
-  return ['on a miss', `not ${name}: ${words}`];
+  return `not ${name}: ${words}`;
 }
 
-function describeAnswer(answer: CachedAnswer | string): string {
-  if (typeof answer === 'string') return answer;
+function describeAnswer(answer: CachedAnswer | string, lifetimes: ExplainedCall['lifetimes']): string {
+  if (typeof answer === 'string') return answer === 'absent' ? `absent${shortLifeOf(lifetimes)}` : answer;
   const { state, answerClass, status, indexer, bodyBytes, ageMs, freshForMs, usableForMs, order } = answer;
+  const isOutdated = state !== 'fresh' && state !== 'proven' && freshForMs > 0;
+  const use = isOutdated ? 'outdated: it lacks a transaction that toncache has seen' : state;
   const lifetime =
-    freshForMs > 0 ? `fresh for ${duration(freshForMs)}` : `${state}, usable for ${duration(usableForMs)}`;
+    state === 'fresh' ? `fresh for ${duration(freshForMs)}` : `${use}, usable for ${duration(usableForMs)}`;
   const by = indexer === undefined ? '' : ` by ${indexer}`;
   return `${answerClass}, ${lifetime}, requested ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes${order === undefined ? '' : `, order ${order}`}`;
 }
 
+/** A shorter lifetime is over before anybody can look. */
+const SHOWN_BELOW_MS = 1000;
+
+function shortLifeOf(lifetimes: ExplainedCall['lifetimes']): string {
+  const longest = Math.max(...lifetimes.map((each) => ('lifetime' in each ? each.lifetime : each.maxLifetime)));
+  return longest < SHOWN_BELOW_MS ? `: a response is fresh for ${duration(longest)} at most` : '';
+}
+
 const DOUBTS: Readonly<Record<Extract<ExplainedProof, { isProven: false }>['why'], string>> = {
-  'not-kept': 'no answer is kept',
+  'not-kept': 'no response is stored',
   'not-checked': 'blocks were not followed when it was requested, its list may be incomplete, or it came from Redis',
   'not-alive': 'the newest blocks are not read',
   'not-settled': 'the owners of the jetton wallets in the newest blocks are not looked up',
-  'too-old': 'it is older than the setting proof allows',
+  'too-old': 'it is older than PROOF_MAX_AGE allows',
   'asked-too-early': 'blocks were skipped or forgotten since it was requested, or shortly before',
-  touched: 'it lacks a transaction of its accounts that a block or an answer has shown',
+  touched: 'it lacks a transaction of its accounts that a block or a response has shown',
+  'asked-once': 'no earlier response since the last transaction of the account was the same',
+  'answers-differ':
+    'this get-method gave different responses without a transaction of the account: it may read the time',
 };
 
 const FOLLOWERS: Readonly<Record<FollowerState, string>> = {
   alive: 'all blocks are read',
   behind: 'blocks are being read',
   idle: 'blocks are not followed, because too few polls would be answered',
-  resting: 'blocks are not followed for a while, because they were read too slowly to prove answers',
+  resting: 'blocks are not followed for a while, because too few responses were proven',
 };
 
 function describeProof(proof: ExplainedProof): string {

@@ -5,8 +5,10 @@ import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import { loggedKey } from '../ton/cache-key.ts';
+import { OnceAMinute } from './once-a-minute.ts';
 
-const MINUTE_MS = 60_000;
+/** The other paths of a minute are in the metrics only: a scanner tries thousands. */
+const MOST_TOPICS_OF_CLIENTS = 20;
 
 interface Line {
   readonly level: 'info' | 'warn' | 'error';
@@ -14,6 +16,8 @@ interface Line {
   readonly fields?: object;
   /** In a topic, a line is written once a minute. */
   readonly topic?: string;
+  /** Clients can invent topics of this kind: only so many are written in a minute. */
+  readonly isNamedByClients?: true;
 }
 
 const info = (message: string, fields: object = {}): Line => ({ level: 'info', message, fields });
@@ -55,6 +59,11 @@ const LINES: ByEvent<Line | undefined> = {
     const why = problem === 'no-maxmemory' ? 'no maxmemory is set' : 'its maxmemory-policy is noeviction';
     return warn(`Redis may fill up, because ${why}: set maxmemory and an eviction policy such as allkeys-lru`);
   },
+  'path-not-served': ({ path, why }) => ({
+    ...info('clients request a path that is not served here, or not in this form', { path: shownPath(path), why }),
+    topic: shownPath(path),
+    isNamedByClients: true,
+  }),
   purged: ({ selector, value, notReached }) =>
     notReached === undefined
       ? info('purged', { [selector]: value })
@@ -80,11 +89,15 @@ const LINES: ByEvent<Line | undefined> = {
     ),
   'block-follower': ({ state }) =>
     ({
-      resting: warn('the block follower rests for 20 s to 10 minutes: it read blocks too slowly to prove answers'),
+      resting: warn('the block follower rests for 20 s to 10 minutes: it proved too few responses'),
       idle: info('the block follower stopped: it would answer too few polls of accounts'),
-      behind: info('the block follower started: it can prove answers about accounts'),
-      alive: info('the block follower started: it can prove answers about accounts'),
+      behind: info('the block follower started: it can prove responses about accounts'),
+      alive: info('the block follower started: it can prove responses about accounts'),
     })[state],
+  'pages-cut': ({ indexer }) =>
+    warn('an indexer cuts pages of blocks and does not report it: the block follower counts each block', {
+      upstream: indexer,
+    }),
   'client-stream': ({ result }) =>
     typeof result === 'string' && result.startsWith('upstream-')
       ? { ...warn('no stream can be opened for clients: wallets poll', { code: result }), topic: `streams: ${result}` }
@@ -97,13 +110,12 @@ const LINES: ByEvent<Line | undefined> = {
  */
 export function logEvents(logger: Logger, now: () => MonotonicMs, events: EventHub): () => void {
   let isClosing = false;
-  /** By topic, when a line was last written. */
-  const loggedAt = new Map<string, MonotonicMs>();
+  const ofClients = new OnceAMinute(now, MOST_TOPICS_OF_CLIENTS);
+  const ours = new OnceAMinute(now);
   events.onEach(LINES, (line) => {
     if (isClosing || line === undefined) return;
-    const { level, message, fields, topic } = line;
-    if (topic !== undefined && now() - (loggedAt.get(topic) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return;
-    if (topic !== undefined) loggedAt.set(topic, now());
+    const { level, message, fields, topic, isNamedByClients } = line;
+    if (topic !== undefined && !(isNamedByClients ? ofClients : ours).isDue(topic)) return;
     logger[level](fields, message);
   });
   return () => {

@@ -1,31 +1,34 @@
+import { SHARED_CLOCKS_DIFFER_BY_MS } from '../clock.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow, ListedBlock } from '../ton/block-facts.ts';
 import type { OwnerLookUps } from './owner-look-ups.ts';
 import type { Proofs } from './proofs.ts';
-import type { ReadBlocks } from './read-blocks.ts';
+import { MOST_LAG_MS, type ReadBlocks } from './read-blocks.ts';
 
-/** The result of a request for a block. */
-export type Looked =
-  /**
-   * `transactions`: the number of transactions of the block and its shard blocks; `undefined` if the answer does not
-   * show it for certain.
-   */
-  | { readonly state: 'there'; readonly askedAt: MonotonicMs; readonly transactions: number | undefined }
-  | { readonly state: 'absent'; readonly askedAt: MonotonicMs };
+/** A page with rows of a block. */
+export interface PageOfRows {
+  readonly state: 'there';
+  readonly rows: readonly BlockRow[];
+  /** True if no row of the block follows these, unless its indexer is known to cut pages. */
+  readonly isWhole: boolean;
+  readonly askedAt: MonotonicMs;
+  /** The address of the indexer; empty if there is only one. */
+  readonly indexer: string;
+}
 
 /**
- * A page of the transactions of a block: `refused` if the indexer refuses its size. `indexer`: the address of the
- * indexer; empty if there is only one.
+ * The result of a request for a page of the transactions of a block. `absent`: the indexer lacks the block, or shows no
+ * row of it. Each masterchain block has transactions. `refused`: the indexer refuses the size of the page.
  */
-export type Page =
-  | { readonly rows: readonly BlockRow[]; readonly askedAt: MonotonicMs; readonly indexer: string }
-  | 'refused';
+export type Page = PageOfRows | { readonly state: 'absent'; readonly askedAt: MonotonicMs } | 'refused';
 
 /** The newest block that an indexer has named. */
 export interface NamedHead {
   readonly seqno: number;
   readonly askedAt: MonotonicMs;
   readonly indexer: string;
+  /** True if another instance has requested it: then it may have done so a little earlier. */
+  readonly isShared?: true;
 }
 
 /**
@@ -33,14 +36,19 @@ export interface NamedHead {
  * `askedAt`: the instant of the request to the indexer, perhaps by another instance.
  */
 export interface BlockSource {
-  /** The newest block that the indexers have. */
-  head(): Promise<NamedHead | undefined>;
+  /** The newest block that the indexers have. `known`: one that has this block is asked; -1 for any. */
+  head(known: number): Promise<NamedHead | undefined>;
   /** The newest 1000 masterchain blocks. */
-  newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined>;
-  /** `pastCache`: sends the request to the indexer, whatever the cache holds. */
-  look(seqno: number, pastCache: boolean): Promise<Looked | undefined>;
-  /** Final rows in their order; no page if any of them is not final. */
+  newest(
+    known: number,
+  ): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined>;
+  /**
+   * Final rows in their order; no page if any of them is not final. `pastCache`: sends the request to the indexer,
+   * whatever the cache holds.
+   */
   page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page | undefined>;
+  /** The number of transactions of a block and its shard blocks. */
+  count(seqno: number): Promise<number | undefined>;
 }
 
 /** The head is polled this often: with a round trip, well below the second for which a mark counts as young. */
@@ -59,7 +67,7 @@ const INCOMPLETE_AGAIN_MS: Ms = 1000;
 const BEGIN_AGAIN_MS: Ms = 500;
 
 /** A start reads the blocks of this time, in seconds by the time of blocks, to cover a replica that lags by less. */
-const READ_BACK_SECONDS = 10;
+const READ_BACK_SECONDS = MOST_LAG_MS / 1000;
 
 /** The number of blocks that are read at the same time. */
 const AT_ONCE = 2;
@@ -77,22 +85,23 @@ export interface BlockFollowerDependencies {
   /** Absent if no operation in use needs the owners of jetton wallets. */
   readonly lookUps?: Pick<OwnerLookUps, 'read' | 'headIs'> | undefined;
   readonly now: () => MonotonicMs;
+  /** Called once for each indexer that has cut a page and not reported it. */
+  readonly onPagesCut: (indexer: string) => void;
   readonly onBug: (error: unknown) => void;
 }
 
 interface BlockReading {
   isUnderWay: boolean;
   notBefore: MonotonicMs;
-  /** A kept 404 would hide a new block for a while. */
-  looksPastCache: boolean;
   /** The kept pages were incomplete. */
-  readsPastCache: boolean;
+  pastCache: boolean;
 }
 
 /**
  * Reads every masterchain block that the indexer has, also above a gap, and remembers gaps. Call {@link tick} every few
- * hundredths of a second while it is on; each call starts whatever is due. A block counts as read once its rows are as
- * many as the block and its shard blocks have, all of them final.
+ * hundredths of a second while it is on; each call starts whatever is due. A block counts as read with one page that is
+ * surely whole, because a round is one transaction of the database, or once its rows are as many as the block has. Blocks
+ * of an indexer that has cut a page are always counted.
  */
 export class BlockFollower {
   readonly #dependencies: BlockFollowerDependencies;
@@ -103,6 +112,8 @@ export class BlockFollower {
   #nextHeadAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   #nextBeginAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   #pageRows = PAGE_ROWS;
+  /** The indexers whose pages had fewer rows than their blocks. */
+  readonly #cutting = new Set<string>();
   /** Answers to requests of an earlier era are dropped. */
   #era = 0;
 
@@ -129,7 +140,7 @@ export class BlockFollower {
   /**
    * Call when blocks may be skipped, or nothing that was read counts any more: everything was purged, the clock has
    * jumped. Answers requested so far are not proven, and the next {@link tick} reads the blocks of the last
-   * 10 s again.
+   * 32 s again.
    */
   beginAnew(): void {
     this.#era++;
@@ -137,6 +148,7 @@ export class BlockFollower {
     this.#isBeginning = false;
     this.#isAskingHead = false;
     this.#readings.clear();
+    this.#dependencies.blocks.lose();
     this.#dependencies.proofs.skipped();
   }
 
@@ -151,7 +163,7 @@ export class BlockFollower {
     if (this.#isBeginning || now() < this.#nextBeginAt) return;
     this.#isBeginning = true;
     this.#nextBeginAt = now() + BEGIN_AGAIN_MS;
-    this.#run(source.newest(), (newest) => {
+    this.#run(source.newest(blocks.head), (newest) => {
       this.#isBeginning = false;
       if (newest === undefined || newest.blocks.length === 0) return;
       const newestAt = Math.max(...newest.blocks.map(({ at }) => at));
@@ -169,16 +181,18 @@ export class BlockFollower {
   }
 
   #askHead(): void {
-    const { source, blocks, now } = this.#dependencies;
+    const { source, blocks, lookUps, now } = this.#dependencies;
     if (this.#isAskingHead || now() < this.#nextHeadAt) return;
     this.#isAskingHead = true;
     this.#nextHeadAt = now() + HEAD_EVERY_MS;
-    this.#run(source.head(), (head) => {
+    this.#run(source.head(blocks.head), (head) => {
       this.#isAskingHead = false;
       if (head === undefined || head.seqno < blocks.head) this.#nextHeadAt = now() + HEAD_AGAIN_MS;
       if (head === undefined) return;
-      blocks.headIs(head.seqno, head.askedAt);
-      this.#dependencies.lookUps?.headIs(head.seqno, head.askedAt, head.indexer);
+      const { seqno, askedAt, indexer, isShared } = head;
+      this.#nextHeadAt = Math.min(this.#nextHeadAt, askedAt + HEAD_EVERY_MS);
+      blocks.headIs(seqno, askedAt);
+      lookUps?.headIs(seqno, isShared === true ? askedAt - SHARED_CLOCKS_DIFFER_BY_MS : askedAt, indexer);
     });
   }
 
@@ -204,49 +218,54 @@ export class BlockFollower {
   async #read(seqno: number, reading: BlockReading, era: number): Promise<void> {
     const { source, blocks, proofs, lookUps, now } = this.#dependencies;
     reading.notBefore = now() + AGAIN_AFTER_MS;
-    const looked = await source.look(seqno, reading.looksPastCache);
-    if (looked === undefined || era !== this.#era) return;
-    if (looked.state === 'absent') {
-      reading.looksPastCache = true;
-      blocks.isAbsent(seqno, looked.askedAt);
+    const limit = this.#pageRows;
+    const page = await source.page(seqno, 0, limit, reading.pastCache);
+    if (era !== this.#era || page === undefined) return;
+    if (page === 'refused') {
+      this.#pageRows = SMALL_PAGE_ROWS;
       return;
     }
-    blocks.isThere(seqno, looked.askedAt);
-    const pages =
-      looked.transactions === undefined ? undefined : await this.#pages(seqno, looked.transactions, reading, era);
-    if (era !== this.#era) return;
-    const rows = pages?.rows;
-    if (rows === undefined || rows.length !== looked.transactions) {
-      reading.readsPastCache ||= rows !== undefined;
-      reading.notBefore = now() + (rows === undefined ? AGAIN_AFTER_MS : INCOMPLETE_AGAIN_MS);
+    if (page.state === 'absent') {
+      blocks.isAbsent(seqno, page.askedAt);
       return;
     }
+    blocks.isThere(seqno, page.askedAt);
+    const isWhole = page.isWhole && !this.#cutting.has(page.indexer);
+    const whole = isWhole ? page : await this.#counted(seqno, page, limit, reading);
+    if (era !== this.#era || whole === undefined) return;
     // The touches first: once the block counts as read, look-ups rely on them.
-    proofs.read(rows);
-    lookUps?.read({ seqno, rows, mark: blocks.markOf(seqno), indexer: pages?.indexer });
+    proofs.read(whole.rows);
+    lookUps?.read({ seqno, rows: whole.rows, mark: blocks.markOf(seqno), indexer: whole.indexer });
     blocks.isRead(seqno);
   }
 
-  /** The rows of all pages, and the indexer that sent all of them; `undefined` if one of them could not be read. */
-  async #pages(
+  /** The rows of a block whose first page may be cut, and their indexer; `undefined` unless they are as many as it has. */
+  async #counted(
     seqno: number,
-    count: number,
-    { readsPastCache }: BlockReading,
-    era: number,
+    first: PageOfRows,
+    limit: number,
+    reading: BlockReading,
   ): Promise<{ readonly rows: readonly BlockRow[]; readonly indexer: string | undefined } | undefined> {
-    const { source, blocks } = this.#dependencies;
-    const rows: BlockRow[] = [];
-    const indexers = new Set<string>();
-    do {
-      const page = await source.page(seqno, rows.length, this.#pageRows, readsPastCache);
-      if (page === 'refused') this.#pageRows = SMALL_PAGE_ROWS;
-      if (page === undefined || page === 'refused' || era !== this.#era) return undefined;
-      blocks.isThere(seqno, page.askedAt);
-      rows.push(...page.rows);
-      indexers.add(page.indexer);
-      if (page.rows.length < this.#pageRows) break;
-    } while (rows.length < count);
-    return { rows, indexer: indexers.size === 1 ? [...indexers][0] : undefined };
+    const { source, now, onPagesCut } = this.#dependencies;
+    const count = await source.count(seqno);
+    if (count === undefined) return undefined;
+    const pages = [first];
+    let rows = first.rows;
+    while (rows.length < count && pages.at(-1)?.rows.length === limit) {
+      const page = await source.page(seqno, rows.length, limit, reading.pastCache);
+      if (page === undefined || page === 'refused' || page.state === 'absent') return undefined;
+      pages.push(page);
+      rows = [...rows, ...page.rows];
+    }
+    const indexers = new Set(pages.map(({ indexer }) => indexer));
+    if (rows.length === count) return { rows, indexer: indexers.size === 1 ? first.indexer : undefined };
+    for (const indexer of indexers.difference(this.#cutting)) {
+      this.#cutting.add(indexer);
+      onPagesCut(indexer);
+    }
+    reading.pastCache = true;
+    reading.notBefore = now() + INCOMPLETE_AGAIN_MS;
+    return undefined;
   }
 
   /** Takes a result, unless it was requested in an earlier era. */
@@ -256,7 +275,7 @@ export class BlockFollower {
       .then((result) => {
         if (era !== this.#era) return;
         take(result);
-        // At the start nothing is proven before the blocks of the last 10 s are read.
+        // At the start nothing is proven before the blocks of the last 32 s are read.
         if (this.#isBegun && this.#dependencies.blocks.mark > Number.NEGATIVE_INFINITY)
           this.#dependencies.proofs.caughtUp();
         if (this.#isBegun) this.tick();
@@ -266,5 +285,5 @@ export class BlockFollower {
 }
 
 function newBlockReading(): BlockReading {
-  return { isUnderWay: false, notBefore: 0, looksPastCache: false, readsPastCache: false };
+  return { isUnderWay: false, notBefore: 0, pastCache: false };
 }

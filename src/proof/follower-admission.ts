@@ -14,8 +14,6 @@ export interface FollowerAdmissionDependencies {
   readonly perSecond: () => number;
   /** Takes the next reservation of an indexer's rate, by its place in the settings, ahead of the backlog. */
   readonly takeNext: (index: number) => Promise<boolean>;
-  /** Called for each request that may be sent. */
-  readonly onSent: () => void;
   readonly now: () => MonotonicMs;
 }
 
@@ -34,7 +32,7 @@ export class FollowerAdmission implements Pick<Admission, 'enter' | 'refusal'> {
 
   /** Gives a ticket after a wait for its own rate, or returns the refusal. Never rejects. */
   async enter(request: EntryRequest): Promise<Entered> {
-    const { admission, takeNext, onSent } = this.#dependencies;
+    const { admission, takeNext } = this.#dependencies;
     await this.#step();
     const entered = await admission.enter(request);
     if ('reason' in entered) return entered;
@@ -42,7 +40,6 @@ export class FollowerAdmission implements Pick<Admission, 'enter' | 'refusal'> {
       entered.free();
       return NO_RESERVATION;
     }
-    onSent();
     return entered;
   }
 

@@ -8,7 +8,7 @@ import { jettonWallets } from '../ton/operations/jetton-wallets.ts';
 import type { Operation } from '../ton/operations.ts';
 import { type WalletRow, walletRowsIn } from '../ton/owned-wallets.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
-import { type AskPastCacheDependencies, askPastCache } from './ask-past-cache.ts';
+import { type AskThroughCacheDependencies, askPastCache, askThroughCache } from './ask-for-follower.ts';
 import type { LookedUp, OwnerSource } from './owner-look-ups.ts';
 
 /** The operations by which owners are looked up. */
@@ -20,24 +20,28 @@ const WITHOUT_NAMES: Pairs = [
   ['X-No-Metadata', 'true'],
 ];
 
-/** Looks up owners at the indexer, past the cache and its flights. The answers are not kept. */
+/**
+ * Looks up owners at the indexer. The first look-up of a block goes through the cache, so that instances share it; all
+ * others go past it, and are not kept.
+ */
 export class IndexerOwners implements OwnerSource {
-  readonly #dependencies: AskPastCacheDependencies;
+  readonly #dependencies: AskThroughCacheDependencies;
 
-  constructor(dependencies: AskPastCacheDependencies) {
+  constructor(dependencies: AskThroughCacheDependencies) {
     this.#dependencies = dependencies;
   }
 
-  async wallets(accounts: readonly string[]): Promise<LookedUp | undefined> {
-    const found = await this.#ask(jettonWallets, [...addressesOf(accounts), ['limit', '1000']], WITHOUT_NAMES);
+  async wallets(accounts: readonly string[], seqno: number, isShared: boolean): Promise<LookedUp | undefined> {
+    const query: Pairs = [...addressesOf(accounts), ['limit', '1000']];
+    const found = await this.#ask(jettonWallets, query, WITHOUT_NAMES, seqno, isShared);
     const rows = found && walletRowsIn(found.body['jetton_wallets']);
     return rows && { rows, lts: new Map(rows.map(({ address, lt }) => [address, lt])), indexer: found.indexer };
   }
 
   /** The owners stand in the metadata, which the indexer reads after the states. */
-  async states(accounts: readonly string[]): Promise<LookedUp | undefined> {
+  async states(accounts: readonly string[], seqno: number): Promise<LookedUp | undefined> {
     const query: Pairs = [...addressesOf(accounts), ['include_boc', 'false']];
-    const found = await this.#ask(accountStates, query, [['X-No-Address-Book', 'true']]);
+    const found = await this.#ask(accountStates, query, [['X-No-Address-Book', 'true']], seqno);
     const lts = found && stateLtsIn(found.body);
     const rows = lts && walletsInMetadata(found.body, lts);
     return rows && { rows, lts, indexer: found.indexer };
@@ -47,9 +51,18 @@ export class IndexerOwners implements OwnerSource {
     operation: Operation,
     query: Pairs,
     headers: Pairs,
+    seqno: number,
+    isShared = false,
   ): Promise<{ readonly body: JsonObject; readonly indexer: string } | undefined> {
-    const entry = await askPastCache(this.#dependencies, { operation, request: { query, headers }, tags: [] });
-    if (entry === undefined || entry instanceof ProxyError) return undefined;
+    // It lives as long as any such answer, and is neither proven nor compared: exact logical times decide what it shows.
+    const { evidence: _, touchedBy: __, ...plain } = operation;
+    const lookUp = { ...plain, retention: undefined, masterchainSeqno: () => seqno };
+    const call = { operation: lookUp, request: { query, headers }, tags: [] };
+    const got = isShared
+      ? await askThroughCache(this.#dependencies, call)
+      : await askPastCache(this.#dependencies, call);
+    if (got === undefined || got instanceof ProxyError) return undefined;
+    const entry = 'entry' in got ? got.entry : got;
     const body = parseAnswer(await plainBodyOf(entry.content));
     return isObject(body) ? { body, indexer: entry.meta.indexer } : undefined;
   }

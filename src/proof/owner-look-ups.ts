@@ -2,17 +2,18 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow } from '../ton/block-facts.ts';
 import { isOrdinaryWallet } from '../ton/ordinary-wallets.ts';
 import type { WalletRow } from '../ton/owned-wallets.ts';
-import type { ReadBlocks } from './read-blocks.ts';
+import { MOST_LAG_MS, type ReadBlocks } from './read-blocks.ts';
 import type { SettledWallets } from './settled-wallets.ts';
 
 /**
- * The jetton wallets among some accounts, by one look into a database. `indexer`: its address. Each function resolves
- * with `undefined` without a usable answer, and never rejects.
+ * The jetton wallets among some accounts, by one look into a database: of an indexer that has the block `seqno`, if there
+ * is one. `indexer`: its address. Each function resolves with `undefined` without a usable answer, and never rejects.
+ * `isShared`: the answer may be up to 400 ms old, and requested by another instance.
  */
 export interface OwnerSource {
-  wallets(accounts: readonly string[]): Promise<LookedUp | undefined>;
+  wallets(accounts: readonly string[], seqno: number, isShared: boolean): Promise<LookedUp | undefined>;
   /** The same with the newest transaction of every account, not of jetton wallets alone. */
-  states(accounts: readonly string[]): Promise<LookedUp | undefined>;
+  states(accounts: readonly string[], seqno: number): Promise<LookedUp | undefined>;
 }
 
 export interface LookedUp {
@@ -25,17 +26,17 @@ export interface LookedUp {
 /** The maximum number of accounts in a request: its head stays below the 8 KB of gateways. */
 const MOST_ACCOUNTS = 100;
 
-/** An answer from a database that lacks the block is requested again after these, and then with later blocks. */
-const AGAIN_AFTER_MS: readonly Ms[] = [200, 400, 800];
+/**
+ * A block that an answer did not settle is requested again after these, and then with later blocks: immediately by the
+ * states of its accounts, because it may have no jetton wallet, and later by its wallets again.
+ */
+const AGAIN_AFTER_MS: readonly Ms[] = [0, 400, 800];
 
 /** After a request without an answer, the next one follows after this. */
 const FAILED_AGAIN_MS: Ms = 250;
 
-/** A block that is not settled for this long may hold no jetton wallet, so the states of its accounts are requested. */
-const STATES_AFTER_MS: Ms = 5000;
-
 /** Nothing is proven before the blocks of this time in a row are settled: a replica may lag by less. */
-const SETTLED_IN_A_ROW_MS: Ms = 10_000;
+const SETTLED_IN_A_ROW_MS = MOST_LAG_MS;
 
 /** With more unsettled blocks, the look-up begins anew. */
 const MOST_BLOCKS = 60;
@@ -95,7 +96,7 @@ export class OwnerLookUps {
   readonly #blocks = new Map<number, UnsettledBlock>();
   #isOn = false;
   #isAsking = false;
-  /** The mark with which the blocks in a row begin. */
+  /** The instant from which all blocks that are read are looked up. */
   #begunAt: MonotonicMs | undefined;
   #validFrom: MonotonicMs = Number.POSITIVE_INFINITY;
   /** Answers to requests of an earlier era are dropped. */
@@ -116,12 +117,17 @@ export class OwnerLookUps {
     return mark;
   }
 
-  /** True if every block that existed a second ago is settled, and so were those of the 10 s before. */
-  get isAlive(): boolean {
-    return this.#validFrom < Number.POSITIVE_INFINITY && this.#dependencies.now() - this.mark < ALIVE_MS;
+  /** True until the blocks of 32 s in a row are settled. */
+  get isBeginning(): boolean {
+    return this.#validFrom === Number.POSITIVE_INFINITY;
   }
 
-  /** True if the blocks of the 10 s before this instant were settled then, and none was left out since. */
+  /** True if every block that existed a second ago is settled, and so were those of the 32 s before. */
+  get isAlive(): boolean {
+    return !this.isBeginning && this.#dependencies.now() - this.mark < ALIVE_MS;
+  }
+
+  /** True if the blocks of the 32 s before this instant were settled then, and none was left out since. */
   areReadSince(instant: MonotonicMs): boolean {
     return instant >= this.#validFrom;
   }
@@ -141,7 +147,7 @@ export class OwnerLookUps {
     this.beginAnew();
   }
 
-  /** Call when blocks may be skipped: answers requested so far are not proven, nor any before 10 s of settled blocks. */
+  /** Call when blocks may be skipped: answers requested so far are not proven, nor any before 32 s of settled blocks. */
   beginAnew(): void {
     this.#era++;
     this.#isAsking = false;
@@ -155,7 +161,7 @@ export class OwnerLookUps {
   read(page: PageOfBlock): void {
     const { settled, now } = this.#dependencies;
     if (!this.#isOn) return;
-    // One that was there before the look-up began is covered by the 10 s of blocks after it.
+    // One that was there before the look-up began is covered by the 32 s of blocks after it.
     if (page.mark === NEVER) {
       settled.blockIsSettled(page.seqno);
       return;
@@ -184,17 +190,21 @@ export class OwnerLookUps {
     this.#count();
     if (this.#isAsking) return;
     const { source } = this.#dependencies;
-    const overdue = this.#pieces().filter((piece) => this.#isOverdue(piece));
-    const pieces = batchOf(overdue.length > 0 ? overdue : this.#due());
+    const due = this.#due();
+    const byStates = due.filter(({ attempts }) => attempts === 1);
+    // Repetitions go along with a first look-up: a later block may settle them.
+    const first = due.every(({ attempts }) => attempts === 0) ? due.find((piece) => this.#isShared(piece)) : undefined;
+    const pieces = first === undefined ? batchOf(byStates.length > 0 ? byStates : this.#dueWithOthers()) : [first];
     if (pieces.length === 0) return;
     const accounts = [...new Set(pieces.flatMap((piece) => [...piece.accounts.keys()]))];
+    const newest = Math.max(...pieces.map(({ block }) => block.seqno));
     this.#isAsking = true;
     const era = this.#era;
-    (overdue.length > 0 ? source.states(accounts) : source.wallets(accounts))
+    (byStates.length > 0 ? source.states(accounts, newest) : source.wallets(accounts, newest, first !== undefined))
       .then((answer) => {
         if (era !== this.#era) return;
         this.#isAsking = false;
-        this.#take(pieces, answer, overdue.length > 0);
+        this.#take(pieces, answer);
       })
       .catch(this.#dependencies.onBug);
   }
@@ -202,29 +212,35 @@ export class OwnerLookUps {
   #count(): void {
     const { mark } = this;
     if (mark === NEVER) return;
-    this.#begunAt ??= mark;
+    this.#begunAt ??= this.#dependencies.now();
     if (mark - this.#begunAt >= SETTLED_IN_A_ROW_MS)
       this.#validFrom = Math.min(this.#validFrom, this.#dependencies.now());
+  }
+
+  /**
+   * True for the first look-up of a piece, which instances share, so it has the same accounts in each of them. After a
+   * second it goes along with others.
+   */
+  #isShared({ attempts, block }: Piece): boolean {
+    return attempts === 0 && this.#dependencies.now() - block.readAt < ALIVE_MS;
   }
 
   #pieces(): Piece[] {
     return [...this.#blocks.values()].flatMap((block) => [...block.pieces]);
   }
 
-  #isOverdue({ block, attempts, notBefore }: Piece): boolean {
-    const at = this.#dependencies.now();
-    return attempts > 0 && notBefore <= at && at - block.readAt >= STATES_AFTER_MS;
+  #due(): Piece[] {
+    return this.#pieces().filter(({ notBefore }) => notBefore <= this.#dependencies.now());
   }
 
   /** The pieces to request: those that are due, and with them those that were requested often enough. */
-  #due(): Piece[] {
-    const at = this.#dependencies.now();
-    const due = this.#pieces().filter(({ notBefore }) => notBefore <= at);
-    const fresh = due.filter(({ attempts }) => attempts <= AGAIN_AFTER_MS.length);
-    return fresh.length === 0 ? [] : [...fresh, ...due.filter((piece) => !fresh.includes(piece))];
+  #dueWithOthers(): Piece[] {
+    const isOften = ({ attempts }: Piece) => attempts > AGAIN_AFTER_MS.length;
+    const due = this.#due().toSorted((one, other) => Number(isOften(one)) - Number(isOften(other)));
+    return due.every(isOften) ? [] : due;
   }
 
-  #take(pieces: readonly Piece[], answer: LookedUp | undefined, areStates: boolean): void {
+  #take(pieces: readonly Piece[], answer: LookedUp | undefined): void {
     const at = this.#dependencies.now();
     if (answer === undefined) {
       for (const piece of pieces) piece.notBefore = at + FAILED_AGAIN_MS;
@@ -240,7 +256,6 @@ export class OwnerLookUps {
         piece.attempts++;
       }
     }
-    if (areStates && !pieces.every(isSettled)) this.beginAnew();
   }
 
   #settle(piece: Piece, rows: readonly WalletRow[]): void {

@@ -1,5 +1,5 @@
 import type { AppContext } from '../compose/context.ts';
-import { COST_OF_LOOK_UPS, FollowerSwitch } from './follower-switch.ts';
+import { COST_OF_LOOK_UPS, FollowerSwitch, type FollowerSwitchDependencies, type Polls } from './follower-switch.ts';
 import { OwnerLookUps, type OwnerSource } from './owner-look-ups.ts';
 import type { ReadBlocks } from './read-blocks.ts';
 import { SettledWallets } from './settled-wallets.ts';
@@ -13,15 +13,16 @@ export function openOwners(
   { operations, monotonic, events }: AppContext,
   touches: Touches,
   blocks: ReadBlocks,
-  takePolls: () => number,
+  takePolls: () => Polls,
+  instances: FollowerSwitchDependencies['instances'],
 ) {
   if (!operations.all.some(({ touchedBy }) => touchedBy !== undefined)) return undefined;
   let source: OwnerSource | undefined;
   const settled = new SettledWallets({ touches, now: monotonic });
   const lookUps = new OwnerLookUps({
     source: {
-      wallets: async (accounts) => source?.wallets(accounts),
-      states: async (accounts) => source?.states(accounts),
+      wallets: async (...asked) => source?.wallets(...asked),
+      states: async (...asked) => source?.states(...asked),
     },
     settled,
     blocks,
@@ -32,12 +33,17 @@ export function openOwners(
     now: monotonic,
     takePolls,
     expectedCost: COST_OF_LOOK_UPS,
+    isBeginning: () => lookUps.isBeginning,
     isAlive: () => lookUps.isAlive,
+    instances,
   });
   return {
     lookUps,
     settled,
     worth,
+    get isBeginning(): boolean {
+      return lookUps.isOn && lookUps.isBeginning;
+    },
     start: (owners: OwnerSource): void => {
       source = owners;
     },

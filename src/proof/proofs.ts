@@ -3,11 +3,12 @@ import type { Proof, ProofDoubt } from '../freshness.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow } from '../ton/block-facts.ts';
 import { type Evidence, type ShownRow, showsRow } from '../ton/evidence.ts';
-import { isOwnerKey, shownFor } from '../ton/owner-keys.ts';
+import { isOwnerKey, type OwnerKey, shownFor } from '../ton/owner-keys.ts';
 import type { OwnerLookUps } from './owner-look-ups.ts';
+import { type Quiet, withStates } from './quiet.ts';
 import type { ReadBlocks } from './read-blocks.ts';
 import type { SettledWallets } from './settled-wallets.ts';
-import type { Touches } from './touches.ts';
+import type { SeenRow, Touches } from './touches.ts';
 
 /** The follower is alive while its mark is younger than this. */
 const ALIVE_MS: Ms = 1000;
@@ -39,12 +40,13 @@ export interface ProofsDependencies {
   readonly blocks: Pick<ReadBlocks, 'mark' | 'isUnread' | 'oldestUnread'>;
   /** Absent if no operation in use needs the owners of jetton wallets. */
   readonly owners?: ProofsOfOwners | undefined;
+  /** Judges the results of get-methods. Absent if none are proven. */
+  readonly quiet?: Quiet | undefined;
   readonly now: () => MonotonicMs;
   /**
-   * The longest time for which an answer may be proven: one whose body has data that changes without a block, and any
-   * other.
+   * The longest time for which an answer may be proven: one with `Evidence.hasClaims`, and any other.
    */
-  readonly boundsMs: { readonly withNames: Ms; readonly plain: Ms };
+  readonly boundsMs: { readonly withClaims: Ms; readonly plain: Ms };
 }
 
 /**
@@ -57,7 +59,7 @@ export interface ProofsDependencies {
  * a block with a transaction of one of these accounts. At each look-up it is proven if all of this holds:
  *
  * 1. The follower is alive: it has read every block that existed a second ago.
- * 2. It was requested after the blocks of the 10 s before had been read, and no block was skipped since.
+ * 2. It was requested after the blocks of the 32 s before had been read, and no block was skipped since.
  * 3. It shows every transaction of its accounts that was seen since its request, or in the 62 s before.
  * 4. It is younger than its bound: some data in bodies changes without a block.
  *
@@ -67,7 +69,7 @@ export interface ProofsDependencies {
 export class Proofs implements BlockJudge {
   readonly #dependencies: ProofsDependencies;
   #isOn = false;
-  /** No answer requested before this is proven; infinite until the blocks of the last 10 s are read. */
+  /** No answer requested before this is proven; infinite until the blocks of the last 32 s are read. */
   #validFrom: MonotonicMs = Number.POSITIVE_INFINITY;
   /** The hashes of transactions that answers have shown, and whose blocks have not been read since. */
   readonly #shown = new Set<string>();
@@ -76,9 +78,14 @@ export class Proofs implements BlockJudge {
     this.#dependencies = dependencies;
   }
 
+  /** True until the blocks of the last 32 s are read. */
+  get isBeginning(): boolean {
+    return this.#validFrom === Number.POSITIVE_INFINITY;
+  }
+
   get isAlive(): boolean {
     const { blocks, now } = this.#dependencies;
-    return this.#validFrom < Number.POSITIVE_INFINITY && now() - blocks.mark < ALIVE_MS;
+    return !this.isBeginning && now() - blocks.mark < ALIVE_MS;
   }
 
   get unreadFrom(): number {
@@ -98,7 +105,16 @@ export class Proofs implements BlockJudge {
 
   /** Takes the rows of a whole block. Call before the block counts as read. */
   read(rows: readonly BlockRow[]): void {
-    this.#dependencies.touches.add(rows.filter(({ hash }) => !this.#shown.delete(hash)));
+    const { touches } = this.#dependencies;
+    touches.add(
+      this.#judged(rows).filter(({ hash }) => !this.#shown.delete(hash)),
+      this.isBeginning,
+    );
+  }
+
+  /** Rows as touches need them: only results of get-methods are judged by states. */
+  #judged(rows: readonly BlockRow[]): readonly SeenRow[] {
+    return this.#dependencies.quiet === undefined ? rows : withStates(rows);
   }
 
   shown(rows: readonly BlockRow[]): void {
@@ -110,11 +126,11 @@ export class Proofs implements BlockJudge {
   /** Takes the final transactions of an answer that no client has seen. */
   seen(rows: readonly BlockRow[]): void {
     if (!this.#isOn) return;
-    const { touches, blocks } = this.#dependencies;
+    const { blocks, touches } = this.#dependencies;
     const unread = rows.filter(({ hash, seqno }) => blocks.isUnread(seqno) && !this.#shown.has(hash));
     if (this.#shown.size + unread.length > MOST_SHOWN) this.#shown.clear();
     for (const { hash } of unread) this.#shown.add(hash);
-    touches.add(unread);
+    touches.add(this.#judged(unread), this.isBeginning);
   }
 
   /** Call when transactions of a block are sent to a client. */
@@ -134,18 +150,27 @@ export class Proofs implements BlockJudge {
     this.#dependencies.owners?.lookUps.beginAnew();
   }
 
-  /** The blocks of the last 10 s are read. Later calls do nothing, until blocks are skipped. */
+  /** The blocks of the last 32 s are read. Later calls do nothing, until blocks are skipped. */
   caughtUp(): void {
     this.#validFrom = Math.min(this.#validFrom, this.#dependencies.now());
   }
 
-  proofOf(evidence: Evidence | undefined, accounts: readonly string[], askedAt: MonotonicMs): Proof | undefined {
+  proofOf(
+    evidence: Evidence | undefined,
+    accounts: readonly string[],
+    askedAt: MonotonicMs,
+    equalMs?: Ms,
+  ): Proof | undefined {
     const judged = evidence?.accounts ?? accounts;
     if (!this.#isOn || judged.length === 0) return undefined;
-    return new AnswerProof(this, this.#dependencies, evidence, judged, askedAt);
+    if (evidence?.kind !== 'method') return new AnswerProof(this, this.#dependencies, evidence, judged, askedAt);
+    const { quiet } = this.#dependencies;
+    return quiet?.proves(evidence.method) === true
+      ? quiet.proofOf(this, evidence, askedAt, equalMs)
+      : new AnswerProof(this, this.#dependencies, undefined, judged, askedAt);
   }
 
-  /** True if the blocks of the 10 s before this instant had been read then, and none was skipped since. */
+  /** True if the blocks of the 32 s before this instant had been read then, and none was skipped since. */
   areReadSince(instant: MonotonicMs): boolean {
     return instant >= this.#validFrom;
   }
@@ -161,6 +186,7 @@ class AnswerProof implements Proof {
   readonly #accounts: readonly string[];
   /** Set if look-ups of owners judge it. */
   readonly #owners: ProofsOfOwners | undefined;
+  readonly #shownBy: readonly OwnerKey[];
   readonly #askedAt: MonotonicMs;
   /** The transactions that were seen before this instant are compared. */
   #comparedUntil: MonotonicMs;
@@ -175,15 +201,17 @@ class AnswerProof implements Proof {
     accounts: readonly string[],
     askedAt: MonotonicMs,
   ) {
-    const { withNames, plain } = dependencies.boundsMs;
+    const { withClaims, plain } = dependencies.boundsMs;
     this.#proofs = proofs;
     this.#dependencies = dependencies;
     this.#evidence = evidence;
     this.#accounts = accounts;
-    this.#owners = accounts.some(isOwnerKey) ? dependencies.owners : undefined;
+    const ofOwners = accounts.filter(isOwnerKey);
+    this.#owners = ofOwners.length > 0 ? dependencies.owners : undefined;
+    this.#shownBy = shownFor(ofOwners);
     this.#askedAt = askedAt;
     this.#comparedUntil = askedAt - SEEN_BEFORE_MS;
-    this.keptMs = evidence === undefined ? 0 : evidence.hasNames ? withNames : plain;
+    this.keptMs = evidence === undefined ? 0 : evidence.hasClaims ? withClaims : plain;
     this.bytes = PROOF_BYTES + listedIn(evidence) * HASH_BYTES;
   }
 
@@ -207,7 +235,7 @@ class AnswerProof implements Proof {
 
   /** When an answer first showed a transaction, of a block that is not settled, that may change this answer. */
   #firstShown(from: MonotonicMs): MonotonicMs {
-    return this.#owners?.settled.firstShown(shownFor(this.#accounts), from) ?? Number.POSITIVE_INFINITY;
+    return this.#owners?.settled.firstShown(this.#shownBy, from) ?? Number.POSITIVE_INFINITY;
   }
 
   #compare(): void {

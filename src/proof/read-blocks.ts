@@ -1,7 +1,7 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** With more blocks to read than this, the follower starts again: to read them all would take longer. */
-const MOST_TO_READ = 150;
+/** With more blocks to read than this, the follower starts again: to read them all would take longer than a start. */
+const MOST_TO_READ = 300;
 
 /**
  * A gap is given up after this time. A block that is there and could not be read for this long, or a head that could
@@ -9,17 +9,23 @@ const MOST_TO_READ = 150;
  */
 const PATIENCE_MS: Ms = 60_000;
 
+/** Replicas may be up to 30 s apart: with less, an answer of the one behind would lack blocks that were never read. */
+export const MOST_LAG_MS: Ms = 32_000;
+
 /**
  * After more blocks were committed at once than can be read, nothing is proven for this long: a replica that lags may
  * not have them yet.
  */
-const AFTER_JUMP_MS: Ms = 10_000;
+const AFTER_JUMP_MS = MOST_LAG_MS;
 
 /**
  * The same after a jump of the head beyond the list of a start. Batches of blocks are committed in any order, and those
  * below the list are not looked for.
  */
 const AFTER_JUMP_BEYOND_LIST_MS: Ms = 60_000;
+
+/** A wait for the next start is this long at most: within it the chain does not jump by itself. */
+const LONGEST_STEP_MS: Ms = 10_000;
 
 /** A database that lacks the newest block that was read before is the state of an earlier time, at most for this long. */
 const OLDER_FOR_MS: Ms = 10 * 60_000;
@@ -44,7 +50,7 @@ interface UnreadBlock {
  *
  *   mark = the oldest of the instants at which the indexer reported that a block is not there:
  *     blocks above the head: the last head poll,
- *     a block that is there and not read yet: the last answer that did not show it,
+ *     a block that is there and not read yet, as each head is: the last answer that did not show it,
  *     a missing block above all blocks that were read (a replica that lags): its last 404,
  *     a missing block below one that was read (rounds are committed out of order): never
  *     the head is below a block that was read before the last start: never, because the database is an older state
@@ -63,7 +69,7 @@ export class ReadBlocks {
   #headAskedAt: MonotonicMs = NEVER;
   /** The last head poll, if its answer was below the known head, and the newest block in answers to later requests. */
   #low: { readonly askedAt: MonotonicMs; shown: number } | undefined;
-  /** The database has committed more blocks at once than can be read, or it has fallen back. */
+  /** The database has committed more blocks at once than can be read, or it has fallen back; or a start is due. */
   #isLost = false;
   #newestRead = -1;
   /** The newest block that was read before the last start, and an instant at which the database had it. */
@@ -144,11 +150,16 @@ export class ReadBlocks {
     }
     this.#newestRead = -1;
     this.#low = undefined;
-    this.#isLost = false;
+    // While it waits, blocks are left out.
+    this.#isLost = waitMs > 0;
     this.#head = head;
     this.#headAskedAt = askedAt;
-    // In steps that are too short for the chain to jump by itself.
-    return Math.min(waitMs, AFTER_JUMP_MS);
+    return Math.min(waitMs, LONGEST_STEP_MS);
+  }
+
+  /** Call when the next {@link begin} skips blocks: until all blocks of its list are read, nothing is known. */
+  lose(): void {
+    this.#isLost = true;
   }
 
   /** Call when blocks are no longer followed: a later head is no jump. */
@@ -168,7 +179,7 @@ export class ReadBlocks {
       return;
     }
     this.#low = undefined;
-    this.#show(seqno, askedAt);
+    this.#isThere(seqno, askedAt);
     this.#headAskedAt = Math.max(this.#headAskedAt, askedAt);
   }
 
@@ -183,12 +194,7 @@ export class ReadBlocks {
   /** An answer to a request of `askedAt` has shown that this block is there. */
   isThere(seqno: number, askedAt: MonotonicMs): void {
     if (this.#low !== undefined && askedAt > this.#low.askedAt) this.#low.shown = Math.max(this.#low.shown, seqno);
-    this.#show(seqno, askedAt);
-    const block = this.#unread.get(seqno);
-    if (block === undefined) return;
-    // The batch that this gap belongs to has been committed.
-    this.#isLost ||= block.state === 'gap' && [...this.#unread.values()].filter(isMissing).length > MOST_TO_READ;
-    this.#unread.set(seqno, { ...block, state: 'there' });
+    this.#isThere(seqno, askedAt);
   }
 
   /** The last instant at which an unread block was not there, as far as is known; -Infinity if it may have been. */
@@ -219,6 +225,15 @@ export class ReadBlocks {
 
   get #firstUnknown(): number {
     return this.#head < 0 ? Number.POSITIVE_INFINITY : this.#head + 1;
+  }
+
+  #isThere(seqno: number, askedAt: MonotonicMs): void {
+    this.#show(seqno, askedAt);
+    const block = this.#unread.get(seqno);
+    if (block === undefined) return;
+    // The batch that this gap belongs to has been committed.
+    this.#isLost ||= block.state === 'gap' && [...this.#unread.values()].filter(isMissing).length > MOST_TO_READ;
+    this.#unread.set(seqno, { ...block, state: 'there' });
   }
 
   /** A new block also shows those below it. At the last head poll none of them was there, as far as is known. */

@@ -4,6 +4,7 @@ import type { ShownWallet } from '../ton/evidence.ts';
 import { isOrdinaryWallet } from '../ton/ordinary-wallets.ts';
 import type { WalletRow } from '../ton/owned-wallets.ts';
 import {
+  type OwnerKey,
   ownerOf,
   TRANSFERS_TO_ANYBODY,
   transfersFrom,
@@ -29,7 +30,7 @@ const ANYTHING = 'anything';
 /** What answers have shown of one block, by key, with the instants. */
 interface ShownOfBlock {
   readonly since: MonotonicMs;
-  readonly keys: Map<string, MonotonicMs[]>;
+  readonly keys: Map<OwnerKey | typeof ANYTHING, MonotonicMs[]>;
 }
 
 /** The touches of transfers in an account that was no jetton wallet: they count if it turns out to have been deleted. */
@@ -115,9 +116,9 @@ export class SettledWallets {
     this.#add(seqno, [ANYTHING]);
   }
 
-  #add(seqno: number, keys: readonly string[]): void {
+  #add(seqno: number, keys: readonly (OwnerKey | typeof ANYTHING)[]): void {
     const at = this.#dependencies.now();
-    const ofBlock = this.#shown.get(seqno) ?? { since: at, keys: new Map<string, MonotonicMs[]>() };
+    const ofBlock = this.#shown.get(seqno) ?? { since: at, keys: new Map() };
     this.#shown.set(seqno, ofBlock);
     for (const key of keys) {
       const instants = ofBlock.keys.get(key) ?? [];
@@ -131,10 +132,10 @@ export class SettledWallets {
   }
 
   /** The first instant, from the given one on, at which a transaction was shown that may touch one of these keys. */
-  firstShown(keys: readonly string[], from: MonotonicMs): MonotonicMs {
+  firstShown(keys: readonly OwnerKey[], from: MonotonicMs): MonotonicMs {
     let first = Number.POSITIVE_INFINITY;
     for (const { keys: shown } of this.#shown.values()) {
-      for (const key of [...keys, ANYTHING])
+      for (const key of [...keys, ANYTHING] as const)
         first = Math.min(first, shown.get(key)?.find((instant) => instant >= from) ?? first);
     }
     return first;
@@ -202,10 +203,11 @@ function transferTouchesOf(row: BlockRow): readonly BlockRow[] {
 }
 
 /** The keys of a transaction that has received a transfer; none for any other. */
-function transferKeysOf({ account, transfer }: BlockRow): readonly string[] {
+function transferKeysOf({ account, transfer }: BlockRow): readonly OwnerKey[] {
   if (transfer === undefined) return [];
   const recipient = recipientIn(transfer.body);
   if (recipient === 'none') return [];
-  const to = recipient === 'unreadable' ? TRANSFERS_TO_ANYBODY : transfersTo(recipient.account);
-  return [to, transfersOf(account), ...(transfer.source === undefined ? [] : [transfersFrom(transfer.source)])];
+  const from = [transfersOf(account), ...(transfer.source === undefined ? [] : [transfersFrom(transfer.source)])];
+  if (recipient === 'nobody') return from;
+  return [recipient === 'unreadable' ? TRANSFERS_TO_ANYBODY : transfersTo(recipient.account), ...from];
 }

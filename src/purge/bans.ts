@@ -17,17 +17,13 @@ export interface Ban {
 /** An entry as bans see it, by the instant of its request. */
 export type Bannable = Pick<Instants, 'askedAt'>;
 
-export interface BansDependencies {
-  readonly now: () => EpochMs;
-}
-
 /**
  * The bans that this process knows (Varnish's word): the latest purge of each tag. A purge searches for no keys: an
  * entry is compared with the bans whenever it is read or stored. Instants are only raised, so bans may be learned
  * repeatedly and in any order, and all instances come to know the same.
  */
 export class Bans {
-  readonly #dependencies: BansDependencies;
+  readonly #now: () => EpochMs;
   readonly #atByTag = new Map<string, EpochMs>();
   #newestAt: EpochMs = 0;
   /** The latest instant that this process knows of: entries may have been requested until then. */
@@ -35,8 +31,8 @@ export class Bans {
   /** Entries that no ban covers. Without this set, each hit on a key with a hundred tags would cost microseconds. */
   #untouched = new WeakSet<Bannable>();
 
-  constructor(dependencies: BansDependencies) {
-    this.#dependencies = dependencies;
+  constructor(now: () => EpochMs) {
+    this.#now = now;
   }
 
   /**
@@ -44,7 +40,7 @@ export class Bans {
    * set back since.
    */
   nextAt(): EpochMs {
-    const now = this.#dependencies.now();
+    const now = this.#now();
     return Math.ceil(Math.max(now, Math.min(this.#latestAt, now + FURTHEST_AHEAD_MS)));
   }
 

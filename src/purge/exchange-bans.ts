@@ -17,11 +17,17 @@ const INSTANCE_COUNTS_MS = 2000;
 
 /**
  * One exchange with the bans in Redis: a sorted set of tags by their instants, and `changed`, the time of the last
- * change. KEYS: that set, and the set of instances by their last exchange. ARGV: how long bans are kept, `new` or
- * `known`, the last seen `changed`, the name of the caller (empty: not an instance), then tag and instant of each sent
- * ban. Returns: Redis' time, why a ban could not be written (or nothing), `changed` (empty for an empty set), tag and
- * instant of the sent ban if it is new, otherwise of all bans if they have changed, then the number of instances, or an
- * error. Each call names its command and its key literally, as some Redis services require.
+ * change.
+ *
+ * KEYS: that set, the set of instances by their last exchange, and the set of what each of them polls, by the same.
+ *
+ * ARGV: how long bans are kept, `new` or `known`, the last seen `changed`, the name of the caller (empty: not an
+ * instance), what it polls (separated by commas), then tag and instant of each sent ban.
+ *
+ * Returns: Redis' time, why a ban could not be written (or nothing), `changed` (empty for an empty set), the bans, the
+ * number of instances, and what they poll. The bans are tag and instant of the sent one if it is new, otherwise of all if
+ * they have changed. An error may stand in place of each of the last two. Each call names its command and its key
+ * literally, as some Redis services require.
  *
  * A new ban is dated by Redis' time, with a margin for clocks that differ. A known ban, which Redis lost or never got,
  * keeps its instant: answers requested after it are not purged.
@@ -43,7 +49,7 @@ end
 written(redis.pcall('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. whole(now - ARGV[1])))
 written(redis.pcall('ZREMRANGEBYSCORE', KEYS[1], '(' .. whole(now + ${FURTHEST_AHEAD_MS}), '+inf'))
 local changes = 0
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
   local at = tonumber(ARGV[i + 1])
   if at > now + ${FURTHEST_AHEAD_MS} then at = now end
   if is_new then at = math.max(at, now + ${CLOCK_MARGIN_MS}) end
@@ -58,21 +64,27 @@ if changes > 0 then
 end
 
 local bans = {}
-if is_new then bans = { ARGV[5], redis.call('ZSCORE', KEYS[1], ARGV[5]) or '0' }
+if is_new then bans = { ARGV[6], redis.call('ZSCORE', KEYS[1], ARGV[6]) or '0' }
 elseif changed ~= seen then bans = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES') end
 if ARGV[4] ~= '' then redis.pcall('ZADD', KEYS[2], whole(now), ARGV[4]) end
 redis.pcall('PEXPIRE', KEYS[2], ${INSTANCE_COUNTS_MS})
 redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', whole(now - ${INSTANCE_COUNTS_MS}))
 local instances = redis.pcall('ZCARD', KEYS[2])
-return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, changed, bans, instances }`;
+for what in string.gmatch(ARGV[5], '[^,]+') do redis.pcall('ZADD', KEYS[3], whole(now), what .. ' ' .. ARGV[4]) end
+redis.pcall('PEXPIRE', KEYS[3], ${INSTANCE_COUNTS_MS})
+redis.pcall('ZREMRANGEBYSCORE', KEYS[3], '-inf', whole(now - ${INSTANCE_COUNTS_MS}))
+local polled = redis.pcall('ZRANGE', KEYS[3], 0, -1)
+return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, changed, bans, instances, polled }`;
 
 /** The keys of bans in Redis, and the instance that exchanges them. */
 export interface BansInRedis {
   /** In one slot of a Cluster. */
-  readonly keys: { readonly bans: string; readonly instances: string };
+  readonly keys: { readonly bans: string; readonly instances: string; readonly polled: string };
   readonly keptMs: Ms;
   /** The name under which it counts as an instance; empty if it is not one. */
   readonly instance: string;
+  /** What its clients poll often enough that following the blocks may pay. */
+  polls: () => readonly string[];
 }
 
 interface Exchanged {
@@ -88,19 +100,22 @@ interface Exchanged {
    * not return it.
    */
   readonly instances: number | undefined;
+  /** What instances poll: a word for each instance and kind, as in {@link BansInRedis.polls}. */
+  readonly polled: readonly string[];
 }
 
 /** Exchanges bans with Redis, see {@link EXCHANGE}. Rejects when Redis does not answer, or not as expected. */
 export async function exchangeBans(
   runScript: RunScript,
-  { keys, keptMs, instance }: BansInRedis,
+  { keys, keptMs, instance, polls }: BansInRedis,
   as: 'new' | 'known',
   seen: string,
   sent: readonly Ban[],
 ): Promise<Exchanged> {
   const words = sent.flatMap(({ tag, at }) => [tag, String(at)]);
-  const reply = await runScript(EXCHANGE, [keys.bans, keys.instances], [String(keptMs), as, seen, instance, ...words]);
-  const [time, failure, changed, flat, count] = Array.isArray(reply) ? reply : [];
+  const args = [String(keptMs), as, seen, instance, polls().join(), ...words];
+  const reply = await runScript(EXCHANGE, [keys.bans, keys.instances, keys.polled], args);
+  const [time, failure, changed, flat, count, polled] = Array.isArray(reply) ? reply : [];
   const now = Number.parseFloat(String(time));
   if (!Number.isFinite(now) || !isText(failure) || !isText(changed) || !Array.isArray(flat)) {
     throw new Error('Redis answered with no bans');
@@ -112,6 +127,7 @@ export async function exchangeBans(
     changed: String(changed),
     bans: bansIn(flat, now),
     instances,
+    polled: Array.isArray(polled) ? polled.map((member) => String(member).split(' ', 1)[0] ?? '') : [],
   };
 }
 

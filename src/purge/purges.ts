@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { PurgeRequest } from '../ton/purge-selector.ts';
-import { type Ban, Bans, type BansDependencies } from './bans.ts';
+import { type Ban, Bans } from './bans.ts';
 import { type BansInRedis, exchangeBans, type RunScript } from './exchange-bans.ts';
 
 /** The events of purges, for metrics and log. */
@@ -33,9 +33,10 @@ export interface PurgeOutcome {
   readonly instances: number | undefined;
 }
 
-export interface PurgesDependencies extends BansDependencies {
+export interface PurgesDependencies {
   /** Absent without Redis: then a purge only reaches this process. */
   readonly runScript: RunScript | undefined;
+  readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   /** Called with Redis' time at each of its answers, and with the instant of the request. */
   readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
@@ -81,14 +82,15 @@ export class Purges {
   #isCurrent: boolean;
   #isAvailable = true;
   #instances = 1;
+  #polled: readonly string[] = [];
   #purged: (tag: string) => void = () => {};
 
   constructor(dependencies: PurgesDependencies) {
     const { keys, usableMs, instance = randomUUID() } = dependencies;
     this.#dependencies = dependencies;
     const keptMs = instance === '' ? Number.MAX_SAFE_INTEGER : Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS;
-    this.#store = { keys, keptMs, instance };
-    this.bans = new Bans(dependencies);
+    this.#store = { keys, keptMs, instance, polls: () => [] };
+    this.bans = new Bans(dependencies.now);
     this.#isCurrent = dependencies.runScript === undefined;
     this.#timer = dependencies.runScript && setInterval(() => void this.exchange(), EXCHANGE_EVERY_MS).unref();
   }
@@ -109,6 +111,16 @@ export class Purges {
     return this.#instances;
   }
 
+  /** The number of instances that say of this that their clients poll it, by Redis' last answer. */
+  instancesPolling(what: string): number {
+    return this.#polled.filter((polled) => polled === what).length;
+  }
+
+  /** From now on each exchange says what clients poll here. Call once. */
+  say(polls: () => readonly string[]): void {
+    this.#store.polls = polls;
+  }
+
   /**
    * From now on calls this with the tag of each purge that is new here: earlier entries with it are useless now. Call
    * once, when everything that keeps answers is built.
@@ -121,6 +133,7 @@ export class Purges {
   readonly onRedisTransition = ({ state }: { readonly state: 'connected' | 'disconnected' }): void => {
     this.#isConnected = state === 'connected';
     this.#isCurrent = false;
+    this.#polled = [];
     // This may be another server, or the same one with older data: read all of its bans, and send those that it lacks.
     this.#seen = NOTHING_SEEN;
     void this.exchange();
@@ -202,8 +215,15 @@ export class Purges {
     const { monotonic, onServerTime, report } = this.#dependencies;
     const seen = this.#seen;
     const sentAt = monotonic();
-    const { now, failure, changed, bans, instances } = await exchangeBans(runScript, this.#store, as, seen, sent);
+    const { now, failure, changed, bans, instances, polled } = await exchangeBans(
+      runScript,
+      this.#store,
+      as,
+      seen,
+      sent,
+    );
     onServerTime(now, sentAt);
+    this.#polled = polled;
     if (instances !== undefined) this.#instances = Math.max(1, instances);
     this.bans.trim(now, this.#store.keptMs);
     const own = new Set(sent.map(({ tag }) => tag));

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Cluster, type Redis } from 'ioredis';
+import { inMap } from '../in-map.ts';
 import type { Ms } from '../time-units.ts';
 import { type EvictionProblem, reportEviction } from './eviction.ts';
 import { NodeLost } from './node-lost.ts';
@@ -153,6 +154,7 @@ function gatherCommands(socket: Socket): void {
 }
 
 const digests = new Map<string, string>();
+const digestOf = (script: string) => hash('sha1', script);
 
 /**
  * Runs Lua code by its digest, and sends the code itself if the server does not know it. The number of remembered
@@ -167,18 +169,10 @@ async function runScript(
 ): Promise<unknown> {
   const rest = [keys.length, ...keys, ...args];
   try {
-    return await client.callBuffer('evalsha', digestOf(script), ...rest);
+    return await client.callBuffer('evalsha', inMap(digests, script, digestOf), ...rest);
   } catch (error) {
     // NOSCRIPT means that nothing was executed, so a second try is safe. No other failure is repeated.
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
     return await client.callBuffer('eval', script, ...rest);
   }
-}
-
-function digestOf(script: string): string {
-  const known = digests.get(script);
-  if (known !== undefined) return known;
-  const digest = hash('sha1', script);
-  digests.set(script, digest);
-  return digest;
 }

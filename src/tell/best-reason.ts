@@ -3,7 +3,7 @@ const OF_SERVER = /^[A-Z]{2,}\S* \S/;
 
 /** Errors of this program and of ioredis that only report the absence of an answer. */
 const GENERIC =
-  /^(connection closed|Connection is closed|not connected|the connection to Redis was lost|a node of the Cluster is away|no answer|Command timed out|Failed to refresh slots cache|None of startup nodes|Cluster is|All sentinels are unreachable)/i;
+  /^(connection closed|Connection is closed|not connected|the connection to Redis was lost|a node of the Cluster is away|no response|Command timed out|Failed to refresh slots cache|None of startup nodes|Cluster is|All sentinels are unreachable)/i;
 
 /** How much a reason explains: the server's words most, then the system's, then "no connection". */
 function rankOf(reason: string): number {

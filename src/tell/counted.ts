@@ -1,6 +1,8 @@
 import { REQUEST_OUTCOMES, type RequestOutcome } from '../answer/phase.ts';
+import { inMap } from '../in-map.ts';
 import { isBadResult, isGoodStatus, OUTCOMES, outcomeOfResult } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import { OPERATIONS } from '../ton/operations.ts';
 import type { EventCounts } from './event-counts.ts';
 
 /** Readings are at least this far apart. They are kept in detail for a minute, and as two sums for five. */
@@ -13,8 +15,10 @@ export const FEWEST = 3;
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
 const REFUSALS: readonly string[] = ['overloaded', 'shutting-down'];
 
-/** A passed-through request concerns only its client and the indexer. */
-const PASSED = 'passthrough';
+/** What is passed through. It shows nothing about the cache, and hardly anything about the indexer: one client can choose it. */
+export const PASSED = ['passthrough', 'streaming'] as const;
+
+const isPassed = (operation: string): boolean => operation === 'passthrough' || operation === 'streaming';
 
 /** The requests for one operation, by their outcome, and those to indexers for them. */
 const noRequests = () => ({
@@ -33,7 +37,7 @@ const noRequests = () => ({
 });
 
 /** The requests to one indexer: with passed-through ones, and without. */
-type SentCounts = {
+export type SentCounts = {
   all: number;
   allGood: number;
   sent: number;
@@ -80,9 +84,50 @@ export class Span {
   }
 
   get all(): Requests {
-    const all = noRequests();
-    for (const its of this.operations.values()) add(all, its);
-    return all;
+    return this.#sumOf(() => true);
+  }
+
+  /** Those for operations: without what is passed through. */
+  get cached(): Requests {
+    return this.#sumOf((operation) => !isPassed(operation));
+  }
+
+  /** Those that may be sent to an indexer: a stream has a server and connections of its own. */
+  get sendable(): Requests {
+    return this.#sumOf((operation) => operation !== 'streaming');
+  }
+
+  #sumOf(isIn: (operation: string) => boolean): Requests {
+    const sum = noRequests();
+    for (const [operation, its] of this.operations) if (isIn(operation)) add(sum, its);
+    return sum;
+  }
+
+  /** The requests above the limit of their client, before and after their operation was read. */
+  get limited(): number {
+    return this.once.limited + this.all.limited;
+  }
+
+  /** Those, and the ones that this process refused. */
+  get refused(): number {
+    return this.all.refused + this.limited;
+  }
+
+  /** The requests that failed, but for the refused ones. */
+  get failed(): number {
+    return failedOf(this.all) - this.all.refused;
+  }
+
+  /** The requests of clients, but for their mistakes. */
+  get clients(): number {
+    return askedOf(this.all) + this.limited;
+  }
+
+  /** The answers to requests that may be sent to an indexer, and the requests that were sent. */
+  get saving(): Readonly<Record<'answered' | 'sent', number>> {
+    const { sendable, upstreams } = this;
+    const sent = [...upstreams.values()].reduce((sum, { all }) => sum + all, 0);
+    return { answered: askedOf(sendable) - failedOf(sendable), sent };
   }
 
   get sums(): Sums {
@@ -98,15 +143,6 @@ export class Span {
     add(this.once, once, -1);
     add(this.upstreamTimes, upstreamTimes, -1);
   }
-}
-
-function inMap<T>(all: Map<string, T>, name: string, create: () => T): T {
-  let value = all.get(name);
-  if (value === undefined) {
-    value = create();
-    all.set(name, value);
-  }
-  return value;
 }
 
 type Numbers = { [name in string]?: number | Numbers } | number[];
@@ -129,16 +165,8 @@ export const askedOf = (its: Requests): number =>
 /** Those that the cache answered. */
 export const hitsOf = (its: Requests): number => its['hit-memory'] + its['hit-redis'] + its['hit-proven'] + its.stale;
 
-/** The requests above the limit of their client, before and after their operation was read. */
-export const limitedIn = ({ once, all }: Span): number => once.limited + all.limited;
-
 /** Those without an answer. */
 export const failedOf = (its: Requests): number => its.failed - its.limited;
-
-export interface CountedDependencies {
-  readonly counts: EventCounts;
-  readonly now: () => MonotonicMs;
-}
 
 /** The counts of the last minutes: differences between readings of the {@link EventCounts}, one a second. */
 export class Counted {
@@ -149,7 +177,7 @@ export class Counted {
   /** The same of the last five minutes. */
   readonly #sums: [Sums & { readonly until: MonotonicMs }, ...(Sums & { readonly until: MonotonicMs })[]];
 
-  constructor({ counts, now }: CountedDependencies) {
+  constructor(counts: EventCounts, now: () => MonotonicMs) {
     this.#counts = counts;
     this.#now = now;
     const first = this.#read();
@@ -175,11 +203,6 @@ export class Counted {
     return { asked: sums.asked - before.asked, failed: sums.failed - before.failed };
   }
 
-  /** The valid requests for an operation in the last minute. */
-  asked(operation: string): number {
-    return askedOf(this.within(MINUTE_MS).operation(operation));
-  }
-
   /** The counts of the last time of this length, at most a minute. */
   within(ms: Ms): Span {
     const span = this.#read();
@@ -190,8 +213,7 @@ export class Counted {
   /** Since the start. */
   get totals(): Readonly<Record<'answered' | 'sent' | 'older' | 'limited', number>> {
     const span = this.#read();
-    const { asked, failed } = span.sums;
-    return { answered: asked - failed, sent: span.all.sent, older: span.once.older, limited: limitedIn(span) };
+    return { ...span.saving, older: span.once.older, limited: span.limited };
   }
 
   /** The bounds of all times, in seconds. */
@@ -226,28 +248,35 @@ export class Counted {
       add(its.times, counts);
     }
     for (const [[operation], { counts }] of sentTimes.entries) {
-      if (operation !== PASSED) all.operation(operation).slowSent += slow(counts);
+      if (!isPassed(operation)) all.operation(operation).slowSent += slow(counts);
       add(all.upstreamTimes, counts);
     }
   }
 
   #readSent(all: Span): void {
     for (const [[indexer, operation, answered], { value }] of this.#counts.sent.entries) {
+      if (isOwnError(operation, answered)) continue;
       const its = all.upstream(indexer);
       const result = String(answered);
       const isGood = typeof answered === 'number' && isGoodStatus(answered);
       its.all += value;
       if (isGood) its.allGood += value;
       its.results[result] = (its.results[result] ?? 0) + value;
-      if (operation === PASSED) continue;
+      if (isPassed(operation)) continue;
       its.sent += value;
       if (isGood) its.good += value;
-      if (isBadResult(result)) its.bad += value;
+      // Of a rate limit the pause tells.
+      if (isBadResult(result) && outcomeOfResult(result) !== 'rate-limited') its.bad += value;
       const ofOperation = all.operation(operation);
       ofOperation.sent += value;
       if (['operation', 'all'].includes(OUTCOMES[outcomeOfResult(result)].failureOf)) ofOperation.breaking += value;
     }
   }
+}
+
+/** True for a status that answers a request and shows nothing about the indexer. */
+function isOwnError(operation: string, answered: string | number): boolean {
+  return OPERATIONS.get(operation)?.ownErrors?.includes(Number(answered)) === true;
 }
 
 interface Dated {

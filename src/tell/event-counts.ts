@@ -1,12 +1,12 @@
+import type { RequestKind } from '../answer/finished-request.ts';
 import { REQUEST_OUTCOMES } from '../answer/phase.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import { REFUSED_REASONS } from '../failures/refusals.ts';
 import type { Ms } from '../time-units.ts';
-import type { OperationName } from '../ton/operation-names.ts';
 import { boundsUpTo, type Metrics } from './metrics.ts';
 
-/** The failures of requests for an operation that the client did not cause. */
+/** The failures of requests that the client did not cause. */
 const COUNTED_FAILURES: readonly ErrorCode[] = [
   ...UPSTREAM_FAILURES,
   'overloaded',
@@ -18,8 +18,8 @@ const COUNTED_FAILURES: readonly ErrorCode[] = [
 export interface EventCountsDependencies {
   readonly metrics: Metrics;
   readonly events: EventHub;
-  /** The operations in use, which are counted from 0. */
-  readonly operations: readonly OperationName[];
+  /** What clients may request, which is counted from 0. */
+  readonly operations: readonly RequestKind[];
   readonly timeoutMs: Ms;
   /** Answers that take longer are slow. */
   readonly slowMs: Ms;
@@ -33,7 +33,7 @@ export function countEvents(dependencies: EventCountsDependencies) {
   const { metrics, timeoutMs, slowMs } = dependencies;
   const bounds = boundsUpTo(timeoutMs, slowMs);
   countRedis(dependencies);
-  const help = 'Passed-through requests that may be collapsed with equal ones, by how they were answered.';
+  const help = 'Passed-through requests that may be collapsed with identical ones, by how they were answered.';
   metrics.count('passthrough_collapsible_requests_total', help, ['result'], {
     'rest-answered': ({ result }) => [result],
   });
@@ -48,23 +48,23 @@ export function countEvents(dependencies: EventCountsDependencies) {
 }
 
 function countRequests({ metrics, operations }: EventCountsDependencies, bounds: readonly number[]) {
-  // Each answered request for an operation, once; failed ones here and in `request_failures_total`.
+  // Each answered request, once; failed ones here and in `request_failures_total`.
   const requests = metrics.count(
     'requests_total',
-    'Requests for cached operations, by how they were answered.',
+    'Requests for cached operations, passed-through ones and those for streams, by how they were answered.',
     ['operation', 'outcome'],
     { answered: ({ operation, outcome }) => [operation, outcome] },
   );
   const failures = metrics.count(
     'request_failures_total',
-    'Requests for cached operations that failed, by error code.',
+    'Requests that failed, by error code.',
     ['operation', 'code'],
     { failed: ({ operation, error }) => [operation, error.code] },
   );
   // The requests of these loads may still get a stale answer.
   const loads = metrics.count(
     'loads_refused_total',
-    'Loads that were refused: not sent to an indexer.',
+    'Refused loads, for which no request was sent.',
     ['operation', 'reason'],
     { 'load-refused': ({ operation, reason }) => [operation, reason] },
   );
@@ -78,7 +78,8 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
     left.of([operation]);
     for (const outcome of REQUEST_OUTCOMES) requests.of([operation, outcome]);
     for (const code of COUNTED_FAILURES) failures.of([operation, code]);
-    for (const reason of REFUSED_REASONS) loads.of([operation, reason]);
+    // Streams are among passed-through requests there.
+    if (operation !== 'streaming') for (const reason of REFUSED_REASONS) loads.of([operation, reason]);
   }
   // Not part of `requests_total`: their operation is unknown.
   const refused = metrics.count(
@@ -103,15 +104,14 @@ function countAnswers(metrics: Metrics) {
   });
   metrics.count(
     'answers_regressed_total',
-    'Responses of an indexer that were less complete than the cached one, which was served instead: replica lag.',
+    'Responses from an indexer that were less complete than the cached one, which was served instead: replica lag.',
     ['operation'],
     { regressed: ({ operation }) => [operation] },
   );
   metrics.count('lease_waits_total', 'Loads that waited for the lease of another instance.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
-  const older =
-    'Responses served that were less complete than one that clients had got before, of the keys remembered.';
+  const older = 'Responses served that were less complete than an earlier one that toncache remembers.';
   const evicted = 'Fresh entries evicted from the memory tier: with more memory they would have been hits.';
   metrics.count('bodies_compressed_total', 'Response bodies compressed with gzip.', [], { compressed: () => [] });
   return {
@@ -150,7 +150,7 @@ function countRedis({ metrics, events }: EventCountsDependencies): void {
     'redis-read': ({ outcome }) => ['read', outcome],
     'redis-write': ({ outcome }) => ['write', outcome],
   });
-  metrics.time('redis_call_duration_seconds', 'Time of calls to Redis, encoding and decoding included.', ['call'], {
+  metrics.time('redis_call_duration_seconds', 'Time of Redis calls, including encoding and decoding.', ['call'], {
     'redis-read': ({ durationMs }) => [durationMs, ['read']],
     'redis-write': ({ durationMs }) => [durationMs, ['write']],
   });

@@ -2,8 +2,9 @@ import type { ErrorCode } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import { FAILURES } from '../failures/codes.ts';
 import { sentenceOf } from '../failures/sentence.ts';
+import type { OurCredentials } from '../indexer/credentials.ts';
 import type { IndexerWords } from '../indexer/upstream-client.ts';
-import { isGoodStatus, outcomeOfStatus } from '../outcomes.ts';
+import { isGoodStatus, outcomeOfError, outcomeOfResult, outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { OPERATIONS } from '../ton/operations.ts';
@@ -17,8 +18,12 @@ export interface IndexerErrorsDependencies {
   readonly events: EventHub;
   readonly conditions: Conditions;
   readonly now: () => MonotonicMs;
-  /** The hosts and ports of backups: they have a key of their own. */
-  readonly backups: readonly string[];
+  /** All indexers, by host and port, with what identifies us there: backups have a key of their own. */
+  readonly indexers: readonly {
+    readonly name: string;
+    readonly isBackup: boolean;
+    readonly ours: Pick<OurCredentials, 'hasKey' | 'hasLogin'> | undefined;
+  }[];
 }
 
 /** An error of an indexer, with its words. */
@@ -48,7 +53,7 @@ export class IndexerErrors {
       const { indexer, operation, status, says, isForHead } = event;
       const isFirst = !this.#heardOf.has(indexer);
       this.#heardOf.add(indexer);
-      if (status === 429) this.#limits.set(indexer, sayingOf(status, says) ?? '');
+      if (status === 429) this.#limits.set(indexer, sayingOf(status, says) ?? '429');
       const isKeyRefused = outcomeOfStatus(status) === 'refused-key';
       conditions.clear('not-reached', { upstream: indexer });
       // A passed-through request may have its client's key.
@@ -58,15 +63,17 @@ export class IndexerErrors {
       if (isForHead !== true && OPERATIONS.has(operation)) return;
       if (isKeyRefused && operation !== 'passthrough') this.#keyRefused(event);
       // A failed head poll only shortens lifetimes. But the first one, at the start, shows what clients will get.
-      else if (status >= 500 && (isForHead !== true || isFirst))
+      else if (isFailure(event) && (isForHead !== true || isFirst))
         this.#fails(event, `answers ${status}`, sayingOf(status, says));
+      else if (operation === 'passthrough' && says !== undefined && outcomeOfStatus(status) === 'redirect')
+        this.#fails(event, doesWhat('upstream-redirect'), sayingOf(status, says));
     });
     events.on('upstream-useless', (event) => {
       const { code, status, says } = event;
       if (code === 'upstream-unauthorized') return this.#keyRefused(event);
       // For these the pause, and the guard of operations that are not served, say more.
       if (code === 'upstream-rate-limited' || code === 'not-served') return;
-      if (code === 'upstream-error' && status < 500) return;
+      if (code === 'upstream-error' && outcomeOfError(status) === 'client-error') return;
       const does = code === 'upstream-error' ? `answers ${status}` : doesWhat(code);
       this.#fails(event, does, sayingOf(status, says));
     });
@@ -75,12 +82,16 @@ export class IndexerErrors {
       const isFirst = !this.#heardOf.has(indexer);
       this.#heardOf.add(indexer);
       if (!code.startsWith('upstream-')) return;
-      const reason = reasonOf(cause);
+      const [reason, upstream] = [reasonOf(cause), indexer];
+      if (event.operation !== 'passthrough') conditions.clear('key-refused', { upstream });
       if (code === 'upstream-unreachable' && !this.isAnswering(indexer)) {
-        this.#last.set(indexer, withReason(doesWhat(code), reason ?? ''));
-        return conditions.set('not-reached', { upstream: indexer }, reason, { lasts: true });
+        this.#learn(indexer, withReason(doesWhat(code), reason ?? ''));
+        return conditions.set('not-reached', { upstream }, reason, { lasts: true });
       }
+      if (code !== 'upstream-unreachable') conditions.clear('not-reached', { upstream });
       if (isForHead !== true || isFirst) this.#fails(event, doesWhat(code), reason);
+      // An indexer that is behind, or a backup, gets nothing else.
+      else this.#learn(indexer, withReason(doesWhat(code), reason ?? ''));
     });
     events.on('upstream-unsent', ({ cause }) => conditions.set('no-sockets', {}, reasonOf(cause)));
     events.on('not-accepted', ({ cause }) => conditions.set('no-sockets', {}, reasonOf(cause)));
@@ -104,18 +115,34 @@ export class IndexerErrors {
       this.#fails(event, `answers ${status}`, said);
       return;
     }
-    const { conditions, backups } = this.#dependencies;
-    const setting = backups.includes(indexer) ? 'UPSTREAM_BACKUP_API_KEY' : 'UPSTREAM_API_KEY';
-    const why = `${withReason('refuses our API key', said ?? String(status))}: check ${setting}`;
-    this.#last.set(indexer, why);
+    const { conditions, indexers } = this.#dependencies;
+    const itself = indexers.filter(({ name }) => name === indexer);
+    const prefix = itself.some(({ isBackup }) => isBackup) ? 'UPSTREAM_BACKUP' : 'UPSTREAM';
+    const { hasKey, hasLogin } = itself[0]?.ours ?? { hasKey: true, hasLogin: false };
+    const names = [hasKey && ['API key', '_API_KEY'], hasLogin && ['login', '_URL']].filter((each) => each !== false);
+    const refused = `refuses our ${names.map(([name]) => name).join(' or ')}`;
+    const settings = names.map(([, end]) => prefix + end).join(' and ');
+    const why = `${withReason(refused, said ?? String(status))}: check ${settings}`;
+    this.#learn(indexer, why);
     conditions.set('key-refused', { upstream: indexer }, why, { lasts: true });
+  }
+
+  /** How its last failed request failed is the present cause of all its failures. */
+  #learn(indexer: string, why: string): void {
+    this.#last.set(indexer, why);
+    this.#dependencies.conditions.say('indexer-fails', { upstream: indexer }, { why });
   }
 
   #fails({ indexer, operation }: Pick<ErrorAnswer, 'indexer' | 'operation'>, does: string, reason = ''): void {
     const why = withReason(does, reason);
-    if (operation !== 'passthrough') this.#last.set(indexer, why);
+    if (operation !== 'passthrough') this.#learn(indexer, why);
     this.#dependencies.conditions.set('indexer-error', { upstream: indexer, operation }, why);
   }
+}
+
+/** A client can cause most 4xx to a passed-through request. */
+function isFailure({ operation, status }: Pick<ErrorAnswer, 'operation' | 'status'>): boolean {
+  return status >= 500 || (operation !== 'passthrough' && outcomeOfResult(String(status)) === 'failed');
 }
 
 /** The operator's words for a failure, after the name of the indexer. */

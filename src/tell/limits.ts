@@ -1,52 +1,56 @@
-import type { EventHub } from '../event-hub.ts';
+import type { Requester } from '../clients/client-addresses.ts';
 import { FAILURES } from '../failures/codes.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import { duration, type MonotonicMs } from '../time-units.ts';
-import { type Counted, FEWEST, limitedIn, MINUTE_MS, type Span } from './counted.ts';
+import type { MonotonicMs } from '../time-units.ts';
+import { FEWEST, MINUTE_MS, type Span } from './counted.ts';
+import type { CountedConditionsDependencies } from './counted-conditions.ts';
+import { ageOf } from './episode-words.ts';
 import { LimitedClients } from './limited-clients.ts';
 import { percent } from './percent.ts';
-import type { Conditions } from './present-conditions.ts';
 
 /** The maximum number of limited networks that are named. */
 const MOST_NETWORKS = 3;
 
-export interface LimitsDependencies {
-  readonly events: EventHub;
-  readonly conditions: Conditions;
-  readonly counted: Counted;
-  readonly now: () => MonotonicMs;
-}
-
-/** Says that clients exceed their limits: some of them, or most, which is a fault of the settings. */
+/**
+ * Reports that clients exceed their limits. If they are more than all others, and name clients in a header that is not
+ * read, that is a fault of the settings: a proxy is not trusted, so its clients count as one.
+ */
 export class Limits {
-  readonly #dependencies: LimitsDependencies;
+  readonly #dependencies: CountedConditionsDependencies;
   readonly #clients: LimitedClients;
   #seen = 0;
   #at: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  constructor(dependencies: LimitsDependencies) {
+  constructor(dependencies: CountedConditionsDependencies) {
     this.#dependencies = dependencies;
     this.#clients = new LimitedClients(dependencies.now);
-    dependencies.events.on('client-limited', ({ client }) => this.#clients.count(client));
+    const { events, shownClient } = dependencies;
+    const count = ({ client, unreadHeader }: Requester) =>
+      this.#clients.count(shownClient(client), unreadHeader !== undefined);
+    events.on('refused', ({ code, requester }) => {
+      if (code === 'too-many-requests' && requester !== undefined) count(requester);
+    });
+    events.on('failed', ({ error, requester }) => {
+      if (error.code === 'too-many-requests') count(requester);
+    });
   }
 
   /** Sets and clears both, from the counts of the last 10 s. Call about once a second. */
   tell(lately: Span): void {
     const { conditions, counted, now } = this.#dependencies;
-    const limited = limitedIn(lately);
+    const { limited } = lately;
     const { asked } = lately.sums;
-    const isMost = limited >= FEWEST && limited > asked;
+    const isMost = limited >= FEWEST && limited > asked && this.#clients.nameOthers;
     const isNew = counted.totals.limited > this.#seen;
     this.#seen = counted.totals.limited;
     if (isNew) this.#at = now();
-    const share = (of: Span) => percent(limitedIn(of) + of.sums.failed, limitedIn(of) + of.sums.asked);
+    const share = percent(limited + lately.sums.failed, limited + asked);
     const who = this.#who();
-    if (isMost && isNew) conditions.set('limited-most', {}, `${share(lately)} of requests are limited: ${who}`);
+    if (isMost && isNew) conditions.set('limited-most', {}, who, { effect: `${share} of requests are limited` });
     else if (this.#seen > 0) {
-      const minute = counted.within(MINUTE_MS);
-      const quiet = duration(1000 * Math.round((now() - this.#at) / 1000));
-      const words = `${share(minute)} of the requests of the last minute were limited, none for ${quiet}: ${who}`;
-      if (limitedIn(minute) > 0) conditions.say('limited-most', {}, words);
+      const quietMs = now() - this.#at;
+      if (quietMs >= 5000 && quietMs <= MINUTE_MS)
+        conditions.say('limited-most', {}, { effect: `no request was limited for ${ageOf(quietMs)}` });
       conditions.clear('limited-most');
     }
     conditions.turn(limited >= FEWEST && !isMost, 'client-limited', {}, who);

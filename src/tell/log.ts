@@ -1,31 +1,31 @@
 import type { Logger } from 'pino';
-import { duration, type Ms } from '../time-units.ts';
 import type { ConditionName } from './conditions.ts';
-import type { Condition } from './present-conditions.ts';
-
-const WORDS = { failing: 'FAILING', degraded: 'DEGRADED', note: 'NOTE' } as const;
+import type { Episode } from './episode.ts';
+import { ageOf, causeOf, sentencesOf } from './episode-words.ts';
 
 /** Their own lines say more. */
 const UNLOGGED: readonly ConditionName[] = ['key-paused', 'shutting-down', 'bug'];
 
-/** Writes a line at the beginning and at the end of each condition. */
-export function conditionLog(logger: Logger) {
-  const fieldsOf = ({ name, upstream, operation, section }: Condition) => ({
-    condition: name,
-    ...(upstream !== undefined && { upstream }),
-    ...(operation !== undefined && { operation }),
-    runbook: `docs/incidents.md#${section}`,
+/** Writes a line at the beginning and at the end of each episode; for a note, at its beginning. `all`: the number of indexers. */
+export function episodeLog(logger: Logger, all: number) {
+  const fieldsOf = ({ cause, indexers, operations }: Episode) => ({
+    condition: cause.name,
+    ...(indexers.length > 0 && { upstream: indexers.join(', ') }),
+    ...(operations > 0 && { operations }),
+    ...(cause.why !== '' && { reason: cause.why }),
+    runbook: `docs/incidents.md#${cause.section}`,
   });
+  const isLogged = ({ cause }: Episode) => !UNLOGGED.includes(cause.name);
   return {
-    onBegin: (condition: Condition): void => {
-      if (UNLOGGED.includes(condition.name)) return;
-      const level = condition.level === 'failing' ? 'error' : 'warn';
-      logger[level](fieldsOf(condition), `${WORDS[condition.level]}: ${condition.says}`);
+    onBegin: (episode: Episode): void => {
+      const level = episode.level === 'failing' ? 'error' : 'warn';
+      if (isLogged(episode))
+        logger[level](fieldsOf(episode), `${episode.level.toUpperCase()}: ${sentencesOf(episode, all)}`);
     },
-    onEnd: (condition: Condition, lastedMs: Ms): void => {
-      if (UNLOGGED.includes(condition.name)) return;
-      const lasted = duration(1000 * Math.round(lastedMs / 1000));
-      logger.info(fieldsOf(condition), `over after ${lasted}: ${condition.says}`);
+    onEnd: (episode: Episode): void => {
+      const { level, since, until = since } = episode;
+      if (level !== 'note' && isLogged(episode))
+        logger.info(fieldsOf(episode), `over after ${ageOf(until - since)}: ${causeOf(episode, all)}`);
     },
   };
 }

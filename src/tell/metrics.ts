@@ -1,4 +1,5 @@
 import type { ByEvent, EventHub } from '../event-hub.ts';
+import { inMap } from '../in-map.ts';
 import type { Ms } from '../time-units.ts';
 
 // Events of each request are counted in plain numbers. With prom-client's `inc` and `observe`, which render the labels
@@ -55,22 +56,9 @@ class ByLabels<T, L extends LabelValues> {
    * with 0: otherwise `rate` and `increase` do not see that event.
    */
   of([first = '', second = '', third = '']: L): T {
-    let ofFirst = this.#values.get(first);
-    if (ofFirst === undefined) {
-      ofFirst = new Map();
-      this.#values.set(first, ofFirst);
-    }
-    let ofSecond = ofFirst.get(second);
-    if (ofSecond === undefined) {
-      ofSecond = new Map();
-      ofFirst.set(second, ofSecond);
-    }
-    let value = ofSecond.get(third);
-    if (value === undefined) {
-      value = this.#create();
-      ofSecond.set(third, value);
-    }
-    return value;
+    const ofFirst = inMap(this.#values, first, () => new Map());
+    const ofSecond = inMap(ofFirst, second, () => new Map());
+    return inMap(ofSecond, third, this.#create);
   }
 
   /** Each value with its labels; a label that is not used is empty. */

@@ -1,6 +1,8 @@
-import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
-import { betterReason, explainsMore } from './best-reason.ts';
-import { CONDITIONS, type ConditionName, type ConditionRow, LEVELS, type Level } from './conditions.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
+import { betterReason } from './best-reason.ts';
+import { CAUSES_OF_INDEXER, CONDITIONS, type ConditionName, type ConditionRow, type Level } from './conditions.ts';
+import type { Condition } from './episode.ts';
+import { ofIndexers } from './plural.ts';
 
 /** The subject of a condition: an indexer (host and port), an operation, both or neither. Never a client. */
 export interface Who {
@@ -13,33 +15,25 @@ export interface SetOptions {
   readonly lasts?: boolean;
   /** The condition that explains this one: its section has the steps. */
   readonly because?: ConditionName | undefined;
+  /** What it means for clients: `50 % of requests fail`; default: that of its row. */
+  readonly effect?: string | undefined;
 }
 
-/** A condition that is true now, or was a moment ago. */
-export interface Condition {
-  readonly name: ConditionName;
-  readonly level: Level;
-  readonly upstream?: string | undefined;
-  readonly operation?: string | undefined;
-  /** The reason, in the words of the other side; may be empty. */
-  readonly why: string;
-  /** In words, with the reason. */
-  readonly says: string;
-  /** The section of docs/incidents.md with the steps. */
-  readonly section: string;
-  readonly since: MonotonicMs;
+/** Other words than those with which a condition was set. */
+interface Shown {
+  readonly why?: string;
+  readonly effect?: string;
 }
 
 interface State extends Who {
   readonly name: ConditionName;
   readonly since: MonotonicMs;
   why: string;
-  /** In place of the reason, since it was last set. */
-  shown: string | undefined;
+  effect: string | undefined;
+  /** In place of its reason and its effect, since it was last set. */
+  shown: Shown;
   because: ConditionName;
   lasts: boolean;
-  /** The level that {@link ConditionsDependencies.onBegin} was called with. */
-  told: Level;
   setAt: MonotonicMs;
   clearAt: MonotonicMs | undefined;
 }
@@ -52,71 +46,44 @@ const FORGOTTEN_AFTER_MS: Ms = 60_000;
 
 const NAMES = Object.keys(CONDITIONS) as ConditionName[];
 
-export interface ConditionsDependencies {
-  readonly now: () => MonotonicMs;
-  /** All indexers, by host and port. */
-  readonly indexers: readonly { readonly name: string; readonly isBackup: boolean }[];
-  /**
-   * Called at the beginning, when it becomes worse because it is now true of every indexer, and when a reason is learnt
-   * that explains more.
-   */
-  readonly onBegin: (condition: Condition) => void;
-  readonly onEnd: (condition: Condition, lastedMs: Ms) => void;
-}
-
 /** The states that operators must know. Whoever knows one sets and clears it; nobody infers it. */
 export class Conditions {
-  readonly #dependencies: ConditionsDependencies;
+  readonly #now: () => MonotonicMs;
+  readonly #indexers: readonly { readonly name: string; readonly isBackup: boolean }[];
   readonly #states = new Map<string, State>();
   /** Every condition that has been told, by the labels of the metric. */
   readonly #told = new Map<string, Readonly<Record<'name' | 'level' | 'upstream' | 'operation', string>>>();
 
-  constructor(dependencies: ConditionsDependencies) {
-    this.#dependencies = dependencies;
+  /** `indexers`: all, by host and port. */
+  constructor(now: () => MonotonicMs, indexers: readonly { readonly name: string; readonly isBackup: boolean }[]) {
+    this.#now = now;
+    this.#indexers = indexers;
   }
 
   /** It is true now. Set again, it keeps its beginning and takes the reason that explains more. */
-  set(name: ConditionName, who: Who = {}, why = '', { lasts = false, because = name }: SetOptions = {}): void {
+  set(name: ConditionName, who: Who = {}, why = '', { lasts = false, because = name, effect }: SetOptions = {}): void {
     this.tick();
-    const now = this.#dependencies.now();
+    const now = this.#now();
     const key = keyOf(name, who);
     const known = this.#states.get(key);
-    if (known !== undefined) {
-      const isLearnt = explainsMore(known.why, why);
+    const fresh = { because, effect, setAt: now, clearAt: undefined, shown: {} };
+    if (known === undefined) this.#states.set(key, { name, ...who, why, lasts, since: now, ...fresh });
+    else {
       known.why = betterReason(known.why, why);
       known.lasts = lasts || (known.lasts && known.clearAt === undefined);
-      Object.assign(known, { because, setAt: now, clearAt: undefined, shown: undefined });
-      if (isLearnt) this.#dependencies.onBegin(this.#shown(known));
-      return;
+      Object.assign(known, fresh);
     }
-    const { level } = CONDITIONS[name];
-    const state: State = {
-      name,
-      ...who,
-      why,
-      shown: undefined,
-      because,
-      lasts,
-      told: level,
-      since: now,
-      setAt: now,
-      clearAt: undefined,
-    };
-    this.#states.set(key, state);
-    state.told = this.#levelOf(state);
-    this.#dependencies.onBegin(this.#shown(state));
-    this.tick();
   }
 
   /** It is not true now. */
   clear(name: ConditionName, who: Who = {}): void {
     const known = this.#states.get(keyOf(name, who));
-    if (known !== undefined) known.clearAt ??= this.#dependencies.now();
+    if (known !== undefined) known.clearAt ??= this.#now();
     this.tick();
   }
 
-  /** Shows other words for its reason until it is set again. Its end is told with the reason. */
-  say(name: ConditionName, who: Who, words: string): void {
+  /** Shows another reason or effect until it is set again. */
+  say(name: ConditionName, who: Who, words: Shown): void {
     const known = this.#states.get(keyOf(name, who));
     if (known !== undefined) known.shown = words;
   }
@@ -128,28 +95,22 @@ export class Conditions {
 
   /** Ends the conditions that are over. Call about once a second. */
   tick(): void {
-    const now = this.#dependencies.now();
+    const now = this.#now();
     for (const [key, state] of this.#states) {
       const { endsAfterMs = ENDS_AFTER_MS }: ConditionRow = CONDITIONS[state.name];
       const isClear = state.clearAt !== undefined && now - state.clearAt >= endsAfterMs;
-      if (!isClear && (state.lasts || now - state.setAt < FORGOTTEN_AFTER_MS)) {
-        const { told } = state;
-        state.told = this.#levelOf(state);
-        if (ORDER.indexOf(state.told) < ORDER.indexOf(told)) this.#dependencies.onBegin(this.#shown(state));
-        continue;
-      }
-      this.#states.delete(key);
-      this.#dependencies.onEnd(this.#shown({ ...state, shown: undefined }), now - state.since);
+      if (isClear || (!state.lasts && now - state.setAt >= FORGOTTEN_AFTER_MS)) this.#states.delete(key);
     }
   }
 
   /** The present conditions, the worst first. */
   get active(): readonly Condition[] {
     this.tick();
-    const rank = ({ level, name }: Condition) => ORDER.indexOf(level) * NAMES.length + NAMES.indexOf(name);
+    const rank = (state: State) => ORDER.indexOf(this.#levelOf(state)) * NAMES.length + NAMES.indexOf(state.name);
     return [...this.#states.values()]
-      .map((state) => this.#shown(state))
-      .sort((a, b) => rank(a) - rank(b) || a.since - b.since);
+      .filter((state) => !this.#isReplaced(state))
+      .sort((a, b) => rank(a) - rank(b) || a.since - b.since)
+      .map((state) => this.#shown(state));
   }
 
   /** The present ones of these names, of one indexer if it is given, that were not cleared: the newest last. */
@@ -179,28 +140,31 @@ export class Conditions {
   }
 
   #shown(state: State): Condition {
-    const { name, upstream, operation, because, since } = state;
-    const why = state.shown ?? state.why;
-    return {
-      name,
-      level: this.#levelOf(state),
-      ...(upstream !== undefined && { upstream }),
-      ...(operation !== undefined && { operation }),
-      why,
-      says: sentenceOf(CONDITIONS[name].says, { who: this.#nameOf(upstream), operation: operation ?? '', why }),
-      section: CONDITIONS[because].section,
-      since,
-    };
+    const { name, because, upstream, operation, shown, since, setAt, clearAt, lasts } = state;
+    const row: ConditionRow = CONDITIONS[name];
+    const who = upstream === undefined || this.#indexers.length === 1 ? 'the indexer' : upstream;
+    const effect = shown.effect ?? state.effect ?? row.effect?.replace('{who}', who) ?? '';
+    const { why = state.why } = shown;
+    const words = upstream === undefined ? ofIndexers(why, this.#indexers.length) : why;
+    const cause = sentenceOf(row.says, { who, operation: operation ?? '', why: words });
+    const says = [effect, cause].filter((part) => part !== '').join(': ');
+    const { section } = CONDITIONS[because];
+    // Without a holder nothing clears it.
+    const trueUntil = clearAt ?? (lasts || this.#now() - setAt < ENDS_AFTER_MS ? undefined : setAt);
+    const level = this.#levelOf(state);
+    return { name, because, level, upstream, operation, effect, why, says, section, since, trueUntil };
   }
 
-  #nameOf(upstream: string | undefined): string {
-    return upstream === undefined || this.#dependencies.indexers.length === 1 ? 'the indexer' : upstream;
+  /** True if it is over, and another cause of its indexer is true now. */
+  #isReplaced({ name, upstream, clearAt }: State): boolean {
+    const isCause = CAUSES_OF_INDEXER.includes(name) && clearAt !== undefined;
+    return isCause && this.named(CAUSES_OF_INDEXER, upstream).length > 0;
   }
 
   #levelOf({ name, operation }: State): Level {
     const { level, ifAll }: ConditionRow = CONDITIONS[name];
     if (ifAll === undefined) return level;
-    const replicas = this.#dependencies.indexers.filter(({ isBackup }) => !isBackup);
+    const replicas = this.#indexers.filter(({ isBackup }) => !isBackup);
     const isOfAll = replicas.every(({ name: upstream }) => this.#states.has(keyOf(name, { upstream, operation })));
     return isOfAll ? ifAll : level;
   }
@@ -222,11 +186,4 @@ function sentenceOf(template: string, values: { readonly [name in 'who' | 'opera
   const { why } = values;
   const filled = template.replace(/\{(who|operation|why)\}/g, (_, name: keyof typeof values) => values[name]);
   return template.includes('{why}') ? filled : withReason(filled, why);
-}
-
-/** The first line for operators: the level, and the worst condition with its age. */
-export function firstLine(level: number, worst: Condition | undefined, now: MonotonicMs): string {
-  const word = LEVELS[level] ?? LEVELS[0];
-  if (level === 0 || worst === undefined) return `${word}: serving as usual`;
-  return `${word} for ${duration(1000 * Math.max(1, Math.round((now - worst.since) / 1000)))}: ${worst.says}`;
 }

@@ -1,14 +1,15 @@
-import type { EventHub } from '../event-hub.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
+import { isGoodStatus } from '../outcomes.ts';
 import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import type { ConditionName } from './conditions.ts';
-import { askedOf, type Counted, FEWEST, hitsOf, NOW_MS, type Span } from './counted.ts';
+import { askedOf, FEWEST, hitsOf, NOW_MS, type Span } from './counted.ts';
+import type { CountedConditionsDependencies } from './counted-conditions.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
 import { Limits } from './limits.ts';
 import { NoAnswer, OF_INDEXER } from './no-answer.ts';
+import { PassedFailures } from './passed-failures.ts';
 import { percent } from './percent.ts';
-import type { Conditions } from './present-conditions.ts';
 
 /** Answers that take longer than this are slow, or than half of `UPSTREAM_TIMEOUT`. */
 export const slowMsOf = (timeoutMs: Ms): Ms => Math.min(2000, timeoutMs / 2);
@@ -45,19 +46,11 @@ export interface Crowd {
   readonly askingShare: number;
 }
 
-export interface ServedDependencies {
-  readonly events: EventHub;
-  readonly conditions: Conditions;
+export interface ServedDependencies extends CountedConditionsDependencies {
   readonly errors: Pick<IndexerErrors, 'last'>;
-  readonly now: () => MonotonicMs;
-  /** All indexers, by host and port. */
-  readonly indexers: readonly { readonly name: string; readonly isBackup: boolean }[];
   readonly crowd: () => Crowd;
-  readonly counted: Counted;
   /** See {@link slowMsOf}. */
   readonly slowMs: Ms;
-  /** See {@link NoAnswer}. */
-  readonly askHeads: () => void;
 }
 
 /**
@@ -67,13 +60,21 @@ export interface ServedDependencies {
 export class Served {
   readonly #dependencies: ServedDependencies;
   readonly #noAnswer: NoAnswer;
+  readonly #passed: PassedFailures;
   readonly #limits: Limits;
+  /** By indexer, when it last answered a request for an operation that was not a head poll. */
+  readonly #usedAt = new Map<string, MonotonicMs>();
 
   constructor(dependencies: ServedDependencies) {
     this.#dependencies = dependencies;
     this.#noAnswer = new NoAnswer(dependencies);
+    this.#passed = new PassedFailures(dependencies);
     this.#limits = new Limits(dependencies);
-    const { events, conditions } = dependencies;
+    const { events, conditions, now } = dependencies;
+    events.on('upstream-answered', ({ indexer, operation, status, isForHead }) => {
+      const isUse = isForHead !== true && operation !== 'passthrough' && isGoodStatus(status);
+      if (isUse) this.#usedAt.set(indexer, now());
+    });
     events.on('load-refused', ({ reason }) => {
       const { condition } = REFUSED[reason];
       if (condition === 'overloaded') this.#overloaded(sentenceOf(REFUSED[reason]));
@@ -87,6 +88,7 @@ export class Served {
     counted.turn();
     const lately = counted.within(NOW_MS);
     this.#noAnswer.tell();
+    this.#passed.tell();
     this.#limits.tell(lately);
     this.#tellSlow(lately);
     this.#tellIndexers(lately);
@@ -98,15 +100,15 @@ export class Served {
     const { conditions, crowd } = this.#dependencies;
     // The backlog does not show it: at a full indexer the backlog is short.
     const { askingShare: share } = crowd();
-    const asking = `one client sends ${percent(share, 1)} of the requests that memory does not answer`;
+    const asking = `one client sends ${percent(share, 1)} of the misses`;
     conditions.set('overloaded', {}, share > GREEDY_PART ? asking : says);
   }
 
   /** One in a hundred clients waits long, and not just one or two of few; or the refreshes of stale answers do. */
   #tellSlow(lately: Span): void {
     const { conditions, slowMs } = this.#dependencies;
-    const { all } = lately;
-    const [asked, { slow, sent, slowSent, stale }] = [askedOf(all), all];
+    const { cached } = lately;
+    const [asked, { slow, sent, slowSent, stale }] = [askedOf(cached), cached];
     const areSlow = slow > Math.max(SLOW_PART * asked, FEWEST - 1);
     const isIndexerSlow = slowSent > SLOW_PART * sent;
     const areStale = stale > STALE_PART * asked;
@@ -115,22 +117,23 @@ export class Served {
     const some = names.length > 0 && names.length < used.length ? ` (${names.join(', ')})` : '';
     const limit = duration(slowMs);
     const why = isIndexerSlow
-      ? `the indexer is slow (${percent(slowSent, sent)} of its answers take more than ${limit})`
+      ? `the indexer takes over ${limit} for ${percent(slowSent, sent)} of requests`
       : 'requests wait for a slot at the indexer';
-    const what = areSlow ? 'slow answers' : 'stale answers';
+    const effect = `responses are ${areSlow ? 'slow' : 'stale'}${some}`;
     const isTrue = sent >= FEWEST && (areSlow || (areStale && isIndexerSlow));
-    conditions.turn(isTrue, 'slow', {}, `${what}${some}: ${why}`);
+    conditions.turn(isTrue, 'slow', {}, why, { effect });
   }
 
   #tellIndexers(lately: Span): void {
-    const { conditions, errors, indexers } = this.#dependencies;
+    const { conditions, errors, indexers, now } = this.#dependencies;
     for (const { name: upstream, isBackup } of indexers) {
       const { sent, bad, good } = lately.upstream(upstream);
       if (bad >= FEWEST && bad > FAILING_PART * sent)
         conditions.set('indexer-fails', { upstream }, errors.last(upstream));
       // While it is unhealthy it has no good answer.
       else if (good > 0) conditions.clear('indexer-fails', { upstream });
-      if (isBackup) conditions.turn(good > 0, 'backup-in-use', { upstream }, this.#whyOthers());
+      const isUsed = now() - (this.#usedAt.get(upstream) ?? Number.NEGATIVE_INFINITY) < NOW_MS;
+      if (isBackup) conditions.turn(isUsed, 'backup-in-use', { upstream }, this.#whyOthers());
     }
   }
 
@@ -141,16 +144,17 @@ export class Served {
       const rows = conditions.active.filter((it) => it.upstream === name && OF_OTHERS.includes(it.name));
       return rows.slice(0, 1).map(({ says }) => says);
     });
-    return said.length === 0 ? 'all slots of the others are in use' : [...new Set(said)].join(', ');
+    return said.length === 0 ? 'all other slots are in use' : [...new Set(said)].join(', ');
   }
 
   /** Memory evicts fresh entries, and most answers are not in it. */
   #tellMemory(lately: Span): void {
     const seconds = NOW_MS / 1000;
-    const [asked, hits] = [askedOf(lately.all), hitsOf(lately.all)];
+    const { cached } = lately;
+    const [asked, hits] = [askedOf(cached), hitsOf(cached)];
     const { evicted } = lately.once;
     const isSmall = asked > FEWEST_PER_SECOND * seconds && hits < LOW_RATIO * asked && evicted > (asked - hits) / 2;
-    const words = `it evicts ${(evicted / seconds).toFixed(1)} fresh answers a second, and hits are ${percent(hits, asked)}`;
+    const words = `it evicts ${(evicted / seconds).toFixed(1)} fresh entries a second, and hits are ${percent(hits, asked)}`;
     this.#dependencies.conditions.turn(isSmall, 'memory-small', {}, words);
   }
 

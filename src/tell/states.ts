@@ -1,18 +1,21 @@
-import type { Guard } from '../admission/guard.ts';
+import type { CircuitBreaker } from '../circuit-breaker.ts';
 import type { Clock } from '../clock.ts';
 import type { Head } from '../indexer/head.ts';
 import type { HeadPolls } from '../indexer/head-polls.ts';
 import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
-import type { Counted } from './counted.ts';
+import type { ConditionName } from './conditions.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
 import type { Conditions } from './present-conditions.ts';
 
 /** A newest block that has not changed for longer than this stands still. */
-const STILL_MS: Ms = 120_000;
+export const STILL_MS: Ms = 120_000;
 
 /** A newest block that is older than this is outdated, although newer ones follow: the indexer catches up. */
 const OLD_MS: Ms = 600_000;
+
+/** The conditions of an indexer for which its head polls are not answered either. */
+const EXPLAINING: readonly ConditionName[] = ['key-refused', 'not-reached', 'indexer-fails', 'paused'];
 
 /** Clocks that differ by more than this are wrong. */
 const CLOCK_MS: Ms = 5000;
@@ -22,15 +25,14 @@ const LOG_WAITS_MS: Ms = 60_000;
 
 export interface StatesDependencies {
   readonly conditions: Conditions;
-  readonly errors: Pick<IndexerErrors, 'last' | 'isAnswering'>;
-  readonly counted: Pick<Counted, 'asked'>;
+  readonly errors: Pick<IndexerErrors, 'last'>;
   readonly indexers: readonly {
     readonly name: string;
     readonly head: Pick<Head, 'lastWord' | 'fallenBlocks' | 'oldestBlock'>;
-    readonly polls: Pick<HeadPolls, 'isUnresponsive'>;
+    readonly polls: Pick<HeadPolls, 'isUnresponsive' | 'askIfDue'>;
     readonly route: { readonly isBackup: boolean };
     /** By operation. */
-    readonly breakers: ReadonlyMap<string, Pick<Guard, 'breaker'>>;
+    readonly breakers: ReadonlyMap<string, { readonly breaker: Pick<CircuitBreaker, 'isFailing'> }>;
   }[];
   readonly clock: Pick<Clock, 'aheadOfWallMs'>;
   readonly hasRedis: boolean;
@@ -60,21 +62,25 @@ function tellHeads({ conditions, indexers }: StatesDependencies): void {
     conditions.turn(fallenBlocks > 0, 'head-fell', { upstream }, fallenBlocks.toLocaleString('en'), { lasts: true });
     conditions.turn(sameForMs > STILL_MS, 'head-still', { upstream }, duration(sameForMs), { lasts: true });
     conditions.turn(ageMs > OLD_MS, 'head-old', { upstream }, duration(ageMs), { lasts: true });
-    // An indexer that fails does not answer head polls either.
-    const isFailing = conditions.named(['key-refused', 'not-reached', 'indexer-fails'], upstream).length > 0;
+    // An indexer that fails, or is rate limited, does not answer head polls either.
+    // After its end they go on for seconds, until the next one.
+    const isFailing = conditions.active.some((it) => it.upstream === upstream && EXPLAINING.includes(it.name));
     conditions.turn(polls.isUnresponsive && !isFailing, 'silent', { upstream }, '', { lasts: true });
     const first = shorter.get(upstream);
     conditions.turn(first !== undefined, 'short-history', { upstream }, shorterHistoryText(upstream, first ?? 0));
   }
 }
 
-/** The breaker of an operation without requests closes with the next one, even if the indexer is back earlier. */
-function tellBreakers({ conditions, indexers, errors, counted }: StatesDependencies): void {
-  for (const { name: upstream, breakers } of indexers) {
+function tellBreakers({ conditions, indexers, errors }: StatesDependencies): void {
+  for (const { name: upstream, breakers, polls, route } of indexers) {
+    let isUsed = !polls.isUnresponsive && conditions.named(['key-refused', 'not-reached'], upstream).length === 0;
     for (const [operation, { breaker }] of breakers) {
-      const isOpen = !breaker.isClosed && (counted.asked(operation) > 0 || !errors.isAnswering(upstream));
-      conditions.turn(isOpen, 'breaker-open', { upstream, operation }, errors.last(upstream), { lasts: true });
+      const { isFailing } = breaker;
+      isUsed &&= !isFailing;
+      conditions.turn(isFailing, 'breaker-open', { upstream, operation }, errors.last(upstream), { lasts: true });
     }
+    // Nothing else finds that an indexer is back without requests, or while responses show its newest block.
+    if (!isUsed && !route.isBackup) polls.askIfDue();
   }
 }
 

@@ -44,7 +44,7 @@ export function evidenceOfAccountPage(request: CanonicalRequest, body: JsonObjec
   return {
     kind: 'page',
     accounts: [parameterOf(request, 'account') ?? ''],
-    hasNames: isObject(body['address_book']) && Object.keys(body['address_book']).length > 0,
+    hasClaims: false,
     hashes: new Set(rows.map(({ hash }) => hash)),
     window: {
       fromLt: isWhole || oldest === undefined || oldest.lt < startLt ? startLt : oldest.lt,

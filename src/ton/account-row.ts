@@ -30,7 +30,7 @@ export function evidenceOfAccountRow(request: CanonicalRequest, list: unknown): 
   const lastLt = lastLtOf(rows);
   if (lastLt === undefined || !isRowOf(rows[0], account)) return undefined;
   // Interfaces of code and mintless claims change without a block, also in a body without names.
-  return { kind: 'state', accounts: [account], hasNames: true, lastLt };
+  return { kind: 'state', accounts: [account], hasClaims: true, lastLt };
 }
 
 function lastLtOf(rows: readonly unknown[]): bigint | undefined {

@@ -38,7 +38,7 @@ function completenessOfState(finality: Finality, body: JsonObject): AnswerComple
 function evidenceOfState(request: CanonicalRequest, body: JsonObject): Evidence | undefined {
   const lastLt = lastLtIn(body);
   if (lastLt === undefined) return undefined;
-  return { kind: 'state', accounts: [parameterOf(request, 'address') ?? ''], hasNames: false, lastLt };
+  return { kind: 'state', accounts: [parameterOf(request, 'address') ?? ''], hasClaims: false, lastLt };
 }
 
 function lastLtIn(body: JsonObject): bigint | undefined {

@@ -12,10 +12,20 @@ export interface BlockRow extends ShownRow {
   readonly seqno: number;
   /** The code of its account afterwards; `undefined` if it has none, or the row does not show it. */
   readonly codeHash?: string | undefined;
+  /** The state of its account around it, as far as the row shows it. */
+  readonly state?: ShownState | undefined;
   /** True if its account does not exist afterwards. */
   readonly isGone?: true | undefined;
   /** Set if it received a `transfer` of jettons and was not aborted. */
   readonly transfer?: ReceivedTransfer | undefined;
+}
+
+/** The hashes of code and data before and after a transaction; `undefined` if one of both is missing. */
+export interface ShownState {
+  /** The shard block: the indexer stores only the last state of an account in it. */
+  readonly block: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
 }
 
 /** The message that asks a jetton wallet to transfer jettons. */
@@ -100,9 +110,22 @@ function rowOf(row: unknown): BlockRow | undefined {
     now,
     seqno: Number(seqno),
     codeHash,
+    state: stateIn(row),
     isGone: isGone(row),
     transfer: transferOf(row),
   };
+}
+
+function stateIn(row: JsonObject): ShownState | undefined {
+  const { block_ref: block, account_state_before: before, account_state_after: after } = row;
+  if (!isObject(block)) return undefined;
+  const name = `${block['workchain']} ${block['shard']} ${block['seqno']}`;
+  return { block: name, before: hashesIn(before), after: hashesIn(after) };
+}
+
+function hashesIn(state: unknown): string | undefined {
+  const { code_hash: code, data_hash: data } = isObject(state) ? state : {};
+  return typeof code === 'string' && typeof data === 'string' ? `${code} ${data}` : undefined;
 }
 
 /** True if a row shows that its account was deleted: then it has no code. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Pairs } from './canonical-request.ts';
+import type { CanonicalRequest } from './canonical-request.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Call } from './parse-call.ts';
 
@@ -19,13 +19,15 @@ export function cacheKey(network: string, { operation, request }: Call): string 
   return `${network} ${operation.name}?${[...query, ...headers].join('&')}`;
 }
 
-/** The request of a key, without its headers. */
-export function queryOf(key: string): Pairs {
+/** The request of a key. */
+export function requestIn(key: string): CanonicalRequest {
   const pieces = key.slice(key.indexOf('?') + 1).split('&');
-  return pieces.flatMap((piece) => {
-    const [, name, value] = /^([^=:]+)=(.*)$/.exec(piece) ?? [];
-    return name === undefined || value === undefined ? [] : [[name, decodeURIComponent(value)] as const];
-  });
+  const pairsWith = (separator: '=' | ':') =>
+    pieces.flatMap((piece) => {
+      const [, name = '', used, value = ''] = /^([^=:]+)([=:])(.*)$/.exec(piece) ?? [];
+      return used === separator ? [[name, decodeURIComponent(value)] as const] : [];
+    });
+  return { query: pairsWith('='), headers: pairsWith(':') };
 }
 
 /** Stands for a key in the log, without naming an account. */
@@ -46,5 +48,5 @@ export function operationOf(key: string): Call['operation'] | undefined {
  * Percent-encodes all characters but those of addresses, hashes, numbers and plain words, which stay readable in keys.
  */
 function escaped(value: string): string {
-  return value.replace(/[^A-Za-z0-9+/=:_.,-]/g, encodeURIComponent);
+  return value.replace(/[^A-Za-z0-9+/=:_.,-]/gu, encodeURIComponent);
 }

@@ -17,7 +17,7 @@ const MAX_LENGTH = 300;
 /**
  * Parses requests and remembers the spellings of those that the cache answered: parsing is a third of the CPU time of a
  * hit in memory. Misses are not remembered, so a scan over new keys evicts nothing. A request with a header that
- * changes the answer, or with a long query, is parsed each time.
+ * changes the answer, with a long query, or with a body is parsed each time.
  */
 export class CallMemo {
   readonly #network: string;
@@ -29,11 +29,11 @@ export class CallMemo {
   }
 
   /** Throws what {@link parseCall} throws. */
-  read(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
-    if (rawQuery.length > MAX_LENGTH || hasHeaderOf(operation, headers))
-      return this.#parse(operation, rawQuery, headers);
+  read(operation: Operation, rawQuery: string, headers: RequestHeaders, body?: Buffer): KeyedCall {
+    if (rawQuery.length > MAX_LENGTH || hasHeaderOf(operation, headers) || operation.body !== undefined)
+      return this.#keyed(parseCall(operation, rawQuery, headers, body));
     const spelling = `${operation.name}?${rawQuery}`;
-    return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
+    return this.#calls.get(spelling) ?? this.#keyed(parseCall(operation, rawQuery, headers), spelling);
   }
 
   /**
@@ -52,13 +52,11 @@ export class CallMemo {
     if (unknownSpelling === undefined) return;
     // Parse again from the spelling, which is a separate string: substrings of the request's target would keep the
     // whole target in memory.
-    const parsed = this.#parse(operation, unknownSpelling.slice(operation.name.length + 1), {});
-    this.#calls.set(unknownSpelling, parsed);
+    const parsed = parseCall(operation, unknownSpelling.slice(operation.name.length + 1), {});
+    this.#calls.set(unknownSpelling, this.#keyed(parsed));
   }
 
-  #parse(operation: Operation, rawQuery: string, headers: RequestHeaders, unknownSpelling?: string): KeyedCall {
-    const call = parseCall(operation, rawQuery, headers);
-    const key = cacheKey(this.#network, call);
-    return { call, key, unknownSpelling };
+  #keyed(call: Call, unknownSpelling?: string): KeyedCall {
+    return { call, key: cacheKey(this.#network, call), unknownSpelling };
   }
 }

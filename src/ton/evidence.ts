@@ -31,9 +31,12 @@ export interface ShownWallet {
 export type Evidence = {
   /** The accounts whose own rows the answer consists of: raw, in upper case. Or the keys of `owner-keys.ts`. */
   readonly accounts: readonly string[];
-  /** True if the body contains names, interfaces or metadata: these change without a transaction of the accounts. */
-  readonly hasNames: boolean;
-} & (StateEvidence | PageEvidence | TransfersEvidence | WalletsEvidence);
+  /**
+   * True if the body contains interfaces of code, or what is claimed of a mintless jetton: these change without a
+   * transaction of the accounts, and sooner than names.
+   */
+  readonly hasClaims: boolean;
+} & (StateEvidence | PageEvidence | TransfersEvidence | WalletsEvidence | MethodEvidence);
 
 interface StateEvidence {
   readonly kind: 'state';
@@ -79,10 +82,19 @@ interface WalletsEvidence {
   readonly wallets: ReadonlyMap<string, bigint>;
 }
 
+/** The result of a get-method: a function of the state of its account, which the body does not show. */
+export interface MethodEvidence {
+  readonly kind: 'method';
+  readonly accounts: readonly [string];
+  readonly method: string;
+  /** True for an exit code other than 0: it is never proven, only compared. */
+  readonly hasFailed: boolean;
+}
+
 /** How an operation reads the evidence in a 200; `undefined` if the body has none, so that it is never proven. */
 export type ReadEvidence = (request: CanonicalRequest, body: JsonObject) => Evidence | undefined;
 
-/** True if a body shows a row of one of its accounts, or rightly omits it. */
+/** True if a body shows a row of one of its accounts, or rightly omits it. A result of a get-method shows none. */
 export function showsRow(evidence: Evidence, row: ShownRow): boolean {
   switch (evidence.kind) {
     case 'state':
@@ -93,6 +105,8 @@ export function showsRow(evidence: Evidence, row: ShownRow): boolean {
       return isShownOrOutside(evidence, row) || isBelow(evidence.last, row);
     case 'wallets':
       return showsWallet(evidence, row);
+    case 'method':
+      return false;
   }
 }
 

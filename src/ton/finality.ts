@@ -41,9 +41,10 @@ export function finalityOf({ operation, request }: Classifiable, status: number,
 }
 
 /**
- * Errors of gateways and frameworks have other members, or additional ones: the indexer's own have exactly this one.
+ * True if a parsed body is an error of the API. Errors of gateways and frameworks have other members, or additional ones:
+ * the indexer's own have exactly this one.
  */
-function isOwnError(body: unknown): boolean {
+export function isOwnError(body: unknown): boolean {
   return isObject(body) && typeof body['error'] === 'string' && Object.keys(body).length === 1;
 }
 

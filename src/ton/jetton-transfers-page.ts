@@ -5,8 +5,7 @@ import type { AnswerCompleteness } from './completeness.ts';
 import type { Evidence } from './evidence.ts';
 import { isFull, isSurelyFull } from './lists.ts';
 import { readLt } from './lt.ts';
-import { hasNames } from './owned-wallets.ts';
-import { TRANSFERS_TO_ANYBODY, transfersTo } from './owner-keys.ts';
+import { type OwnerKey, TRANSFERS_TO_ANYBODY, transfersTo } from './owner-keys.ts';
 
 /** A row of a page of transfers: the transaction of the sender's wallet. */
 interface TransferRow {
@@ -37,7 +36,7 @@ function rowOf(row: unknown): TransferRow | undefined {
 export function evidenceOfTransfers(
   request: CanonicalRequest,
   body: JsonObject,
-  keys: readonly string[],
+  keys: readonly OwnerKey[],
 ): Evidence | undefined {
   const rows = rowsIn(body['jetton_transfers']);
   if (rows === undefined) return undefined;
@@ -46,7 +45,7 @@ export function evidenceOfTransfers(
   return {
     kind: 'transfers',
     accounts: mayBeToAnybody ? [...keys, TRANSFERS_TO_ANYBODY] : keys,
-    hasNames: hasNames(body),
+    hasClaims: false,
     hashes: new Set(rows.map(({ hash }) => hash)),
     window: {
       fromLt: BigInt(parameterOf(request, 'start_lt') ?? 0),

@@ -87,6 +87,8 @@ export const ROWS = {
     ...LIVE,
     isOfAccount: true,
   }),
+  /** Without a lifetime: it ran on the state of a lite server, which may be older than what a client has seen. */
+  methodResult: row('live', [0, 0, 0]),
   pendingFinalized: row('live', [SECOND, SECOND, 2 * SECOND], {
     ...PENDING,
     endsOnceCommitted: true,

@@ -38,6 +38,14 @@ export function isShort(rows: readonly unknown[], request: CanonicalRequest): bo
   return limit === undefined ? !isFull(rows, request) : rows.length < Number(limit);
 }
 
+/** Page sizes at which a provider may cut a list and not report it. */
+const SILENT_CAPS: readonly number[] = [10, 20, 50, 100, 128, 200, 250, 256, 500];
+
+/** True if neither its page nor a provider has cut a list. A provider may cut lists of {@link SILENT_CAPS} rows. */
+export function isSurelyWhole(rows: readonly unknown[], request: CanonicalRequest): boolean {
+  return isShort(rows, request) && !SILENT_CAPS.includes(rows.length);
+}
+
 /** True if a list has as many rows as its page can hold, so that `limit` may have cut it. */
 export function isFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
   const limit = parameterOf(request, 'limit');

@@ -5,6 +5,9 @@ import { OPERATIONS } from './operations.ts';
 /** The error of the indexer's API when it was started without `-redis`, as in toncenter's own compose file. */
 const WITHOUT_REDIS = 'emulatedTracesRepository is not initialized';
 
+/** The error of the indexer's API when it was started without `-v2-endpoint`. */
+const WITHOUT_ENDPOINT = 'ton-http-api endpoint is not specified';
+
 /** The error of the indexer's API for a path that it does not have, followed by the path. */
 const NO_SUCH_PATH = 'internal server error: Cannot GET ';
 
@@ -15,7 +18,7 @@ const NO_SUCH_PATH = 'internal server error: Cannot GET ';
 export function saysNotServed(operation: OperationName, body: unknown): boolean {
   const error = isObject(body) ? body['error'] : undefined;
   if (typeof error !== 'string') return false;
-  if (error.includes(WITHOUT_REDIS)) return true;
+  if (error.includes(WITHOUT_REDIS) || error.includes(WITHOUT_ENDPOINT)) return true;
   const [path = ''] = error.slice(NO_SUCH_PATH.length).split('?');
   return error.startsWith(NO_SUCH_PATH) && path.endsWith(`/${operation}`);
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { Retention } from '../freshness.ts';
+import type { Ms } from '../time-units.ts';
 import type { CanonicalRequest, Pairs } from './canonical-request.ts';
 import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
 import type { ReadEvidence } from './evidence.ts';
 import type { ReadFinality } from './finality.ts';
 import type { LifetimeRule } from './lifetime-table.ts';
+import type { OwnerKey } from './owner-keys.ts';
 import { type DescribedParameter, describeParameters } from './parameters.ts';
 import type { ReadTags } from './tags.ts';
 
@@ -31,6 +33,20 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
    * no other unknown ones.
    */
   readonly unread?: readonly string[];
+  /** Set if it is a `POST`, with its parameters in a JSON body. */
+  readonly body?: BodyRules;
+  /** Set if `all` opens it only where it may be passed through, too, if only listed paths may. */
+  readonly isNamedToPass?: true;
+  /**
+   * Set if an answer that is not proven is only for the requests that wait for it: others join a load for this time
+   * after its request was sent, and no instance waits for the load of another.
+   */
+  readonly joinedForMs?: Ms;
+  /**
+   * Statuses that answer a request, with the API's own body: it is sent to the clients that wait, kept for nobody, and
+   * shows nothing about the indexer.
+   */
+  readonly ownErrors?: readonly number[];
   /** How long a 200 can stay true, and its row of the table of lifetimes. */
   readonly finality: ReadFinality<NoInfer<Rule>>;
   /** The rows of the table of lifetimes that `finality` can name for a request. `finality` can name no other row. */
@@ -50,7 +66,9 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
    * The keys of `owner-keys.ts` that touch an answer to a request. `undefined` if it is touched by transactions of the
    * accounts in its tags; absent if all are.
    */
-  readonly touchedBy?: (request: CanonicalRequest) => readonly string[] | undefined;
+  readonly touchedBy?: (request: CanonicalRequest) => readonly OwnerKey[] | undefined;
+  /** The get-method that a request runs. */
+  readonly method?: (request: CanonicalRequest) => string | undefined;
   /** Set if a 404 is not kept: the indexer answers no such request with one. */
   readonly keepsNotFound?: false;
   /** The point of the chain in the indexer's database that an answer shows. */
@@ -72,6 +90,20 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
   readonly remedy?: string;
 }
 
+/** The values in a body, by the names of the schema. */
+export type GivenBody = Readonly<Record<string, readonly string[]>>;
+
+/** How the parameters of a request stand in its JSON body. */
+export interface BodyRules {
+  /** The values in the body of a client's request; `undefined` if it has no cached form. */
+  readonly read: (body: Buffer) => GivenBody | undefined;
+  /** The body of a request to the indexer. */
+  readonly write: (request: CanonicalRequest) => string;
+}
+
+/** The largest body of a request that has a cached form. */
+export const MOST_BODY_BYTES = 4096;
+
 /** One cached operation of the indexer's API. */
 export interface OperationOf<Name extends string>
   extends Omit<OperationRules<Name>, 'aliases' | 'isAlwaysCached' | 'schema' | 'tags' | 'unread'> {
@@ -80,7 +112,7 @@ export interface OperationOf<Name extends string>
   readonly tags: ReadTags;
   readonly isFurther: boolean;
   readonly schema: z.ZodType<CanonicalRequest>;
-  /** Names of its query parameters, in lower case. */
+  /** Names of its query parameters, in lower case; none if they stand in a body. */
   readonly queryNames: ReadonlySet<string>;
   /** Names of the query parameters that are dropped because no version of the indexer reads them, in lower case. */
   readonly unread: ReadonlySet<string>;
@@ -110,7 +142,7 @@ export function operation<const Name extends string, const Rule extends Lifetime
     tags: tags === 'names nothing' ? () => [] : tags,
     isFurther: isAlwaysCached !== true,
     schema: z.compile(schema),
-    queryNames: new Set(names.filter((name) => !name.includes('-'))),
+    queryNames: new Set(rules.body === undefined ? names.filter((name) => !name.includes('-')) : []),
     headerNames: new Set(headers),
     parameters: describeParameters(schema.in),
     vary: headers.map(asHeadersAreWritten).join(', '),

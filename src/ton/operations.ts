@@ -10,6 +10,7 @@ import { jettonWallets } from './operations/jetton-wallets.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { masterchainInfo } from './operations/masterchain-info.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
+import { runGetMethod } from './operations/run-get-method.ts';
 import { traces } from './operations/traces.ts';
 import { transactions } from './operations/transactions.ts';
 import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
@@ -35,6 +36,7 @@ const ALL = [
   jettonWallets,
   jettonMasters,
   jettonTransfers,
+  runGetMethod,
 ] as const;
 
 export type Operation = OperationOf<(typeof ALL)[number]['name']>;

@@ -56,17 +56,12 @@ export function evidenceOfWallets(request: CanonicalRequest, body: JsonObject): 
   return {
     kind: 'wallets',
     accounts: [walletsOf(owner), ...rows.map(({ address }) => ownerOf(address))],
-    hasNames: hasNames(body) || hasMintless(body['jetton_wallets']),
+    hasClaims: hasMintless(body['jetton_wallets']),
     owner,
     jetton,
     omitsZero: parameterOf(request, 'exclude_zero_balance') === 'true',
     wallets,
   };
-}
-
-/** True if a body contains an address book or metadata. */
-export function hasNames({ address_book: book, metadata }: JsonObject): boolean {
-  return [book, metadata].some((names) => isObject(names) && Object.keys(names).length > 0);
 }
 
 /** How much of a mintless jetton is claimed changes with the rows of other wallets. */

@@ -3,20 +3,30 @@
  * does not name its owner, so an answer about an owner is judged by these.
  */
 
+type Tag = 'wallets of' | 'owner of' | 'transfers to' | 'transfers from' | 'transfers of';
+
+/** A key of this file: what it stands for, and an account, which contains no blank. */
+export type OwnerKey<T extends Tag = Tag> = `${T} ${string}`;
+
+const keyOf =
+  <T extends Tag>(tag: T) =>
+  (account: string): OwnerKey<T> =>
+    `${tag} ${account}`;
+
 /** The jetton wallets that an account owns. */
-export const walletsOf = (owner: string): string => `wallets of ${owner}`;
+export const walletsOf = keyOf('wallets of');
 
 /** The owner of a jetton wallet. */
-export const ownerOf = (wallet: string): string => `owner of ${wallet}`;
+export const ownerOf = keyOf('owner of');
 
 /** The transfers to an owner. */
-export const transfersTo = (owner: string): string => `transfers to ${owner}`;
+export const transfersTo = keyOf('transfers to');
 
 /** The transfers that an owner has sent. */
-export const transfersFrom = (owner: string): string => `transfers from ${owner}`;
+export const transfersFrom = keyOf('transfers from');
 
 /** The transfers from a jetton wallet. */
-export const transfersOf = (wallet: string): string => `transfers of ${wallet}`;
+export const transfersOf = keyOf('transfers of');
 
 /** The transfers whose recipient could not be read: it may be anybody. */
 export const TRANSFERS_TO_ANYBODY = transfersTo('anybody');
@@ -25,7 +35,7 @@ export const TRANSFERS_TO_ANYBODY = transfersTo('anybody');
 export const WALLETS_OF_ANYBODY = walletsOf('anybody');
 
 /** True for a key of this file, and false for an account. */
-export function isOwnerKey(key: string): boolean {
+export function isOwnerKey(key: string): key is OwnerKey {
   return key.includes(' ');
 }
 
@@ -33,7 +43,7 @@ export function isOwnerKey(key: string): boolean {
  * The keys by which a transaction in an answer may change what these keys stand for, before its block is settled: the
  * owner of its account is not known yet.
  */
-export function shownFor(keys: readonly string[]): readonly string[] {
-  const ofWallets = keys.some((key) => key.startsWith('wallets of '));
+export function shownFor(keys: readonly OwnerKey[]): readonly OwnerKey[] {
+  const ofWallets = keys.some((key) => key.startsWith(walletsOf('')));
   return ofWallets ? [WALLETS_OF_ANYBODY] : keys;
 }

@@ -268,6 +268,9 @@ export const onlyAccount = given
 /** One account that only narrows a list: any other value, also an empty one, has no cached form. */
 export const onlyAddress = only(parseAddress, ACCEPTED_ADDRESS);
 
+/** A text that is not empty, as it was sent. */
+export const onlyText = only((text) => (text === '' ? undefined : text), 'a text that is not empty');
+
 /** `offset` for operations whose answers have one page. */
 export const onlyFirstPage = only((text) => (/^0*$/.test(text) ? 0 : undefined), '0', { const: 0 });
 

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { failure, ProxyError } from '../errors.ts';
 import { IF_NOT_PASSED } from '../failures/codes.ts';
-import type { CanonicalRequest } from './canonical-request.ts';
+import type { CanonicalRequest, Pairs } from './canonical-request.ts';
+import { type GivenBody, MOST_BODY_BYTES } from './operation.ts';
 import type { Operation } from './operations.ts';
 import { UNDECODABLE } from './parameters.ts';
 import { accountsIn } from './tags.ts';
@@ -17,6 +18,12 @@ export interface Call {
 /** The masterchain block that a call is about; `undefined` if it is about none. */
 export function seqnoOf({ operation, request }: Call): number | undefined {
   return operation.masterchainSeqno?.(request);
+}
+
+/** The request of a call to the indexer, with the trace of a client's request. `body`: JSON, of a `POST`. */
+export function requestOf({ operation: { name: operation, body: rules }, request }: Call, trace: Pairs) {
+  const body = rules?.write(request);
+  return { operation, query: body === undefined ? request.query : [], headers: [...request.headers, ...trace], body };
 }
 
 /** The accounts, or the keys of `owner-keys.ts`, that touch the answer to a call. */
@@ -40,10 +47,10 @@ const ALWAYS_DROPPED: ReadonlySet<string> = new Set(['_', 'api_key', 'x_timeout'
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
  * names every wrong parameter and what is accepted. Drops unknown parameters and headers. But a request for a further
  * operation with a parameter that some version of the indexer may read, or with a value outside of its schema, has no
- * cached form: then throws `not-cacheable`.
+ * cached form: then throws `not-cacheable`. `body`: that of a `POST`.
  */
-export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders): Call {
-  const given = collect(operation, rawQuery, headers);
+export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders, body?: Buffer): Call {
+  const given = { ...collect(operation, rawQuery, headers), ...(operation.body && valuesIn(operation, body)) };
   const parsed = operation.schema.safeParse(given);
   if (parsed.success) return { operation, request: parsed.data, tags: operation.tags(parsed.data) };
   const issues = wordsOf(parsed.error.issues);
@@ -55,10 +62,16 @@ export function parseCall(operation: Operation, rawQuery: string, headers: Reque
     : new ProxyError('invalid-request', issues);
 }
 
+function valuesIn({ name: operation, body: rules }: Operation, body: Buffer | undefined): GivenBody {
+  const given = body === undefined || body.length > MOST_BODY_BYTES ? undefined : rules?.read(body);
+  if (given === undefined) throw failure('not-cacheable', { text: 'body', values: { operation } });
+  return given;
+}
+
 /** Why a request has no cached form, by the failure of {@link parseCall}; `undefined` for any other failure. */
 export function whyUncached(error: unknown): string | undefined {
   const isUncached = error instanceof ProxyError && error.code === 'not-cacheable';
-  return isUncached ? error.message.replace(IF_NOT_PASSED, '') : undefined;
+  return isUncached ? error.details.explained?.replace(IF_NOT_PASSED, '') : undefined;
 }
 
 function wordsOf(issues: readonly z.core.$ZodIssue[]): string {

@@ -4,10 +4,11 @@ export const TRANSFER_OPCODE = 0x0f8a7ea5;
 const MAGIC = 0xb5ee9c72;
 
 /**
- * The recipient of a transfer: an account (raw, in upper case). `none`: its body names no account, so the indexer lists no transfer.
+ * The recipient of a transfer: an account (raw, in upper case). `nobody`: an address that is no account, as `addr_none`:
+ * the indexer lists the transfer for its sender. `none`: the body ends before, so the indexer lists no transfer.
  * `unreadable`: the indexer encodes the body in another way than here.
  */
-export type Recipient = { readonly account: string } | 'none' | 'unreadable';
+export type Recipient = { readonly account: string } | 'nobody' | 'none' | 'unreadable';
 
 /**
  * Reads the recipient of a `transfer` from its body, a bag of cells in base64. Pure, never throws; the time is linear in
@@ -20,18 +21,18 @@ export function recipientIn(body: unknown): Recipient {
   if (bits?.take(32) !== BigInt(TRANSFER_OPCODE)) return 'unreadable';
   bits.take(64);
   bits.take(8 * Number(bits.take(4) ?? 0n));
-  const account = accountIn(bits);
-  return account === undefined ? 'none' : { account };
+  return addressIn(bits);
 }
 
-/** Reads `addr_std$10 anycast:(Maybe Anycast) workchain:int8 account:bits256`. */
-function accountIn(bits: Bits): string | undefined {
-  if (bits.take(2) !== 0b10n) return undefined;
+/** Reads `addr_std$10 anycast:(Maybe Anycast) workchain:int8 account:bits256`, or the tag of another address. */
+function addressIn(bits: Bits): Recipient {
+  const tag = bits.take(2);
+  if (tag !== 0b10n) return tag === undefined ? 'none' : 'nobody';
   // The indexer reads past a rewritten prefix, too.
   if (bits.take(1) === 1n) bits.take(Number(bits.take(5) ?? 0n));
   const [workchain, account] = [bits.take(8), bits.take(256)];
-  if (workchain === undefined || account === undefined) return undefined;
-  return `${BigInt.asIntN(8, workchain)}:${account.toString(16).padStart(64, '0').toUpperCase()}`;
+  if (workchain === undefined || account === undefined) return 'none';
+  return { account: `${BigInt.asIntN(8, workchain)}:${account.toString(16).padStart(64, '0').toUpperCase()}` };
 }
 
 /** The bits of a cell, in order. After the end, everything is `undefined`. */

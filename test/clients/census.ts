@@ -1,9 +1,9 @@
 /**
  * The fate of a request with the settings in {@link SETTINGS}:
  * `cached`: a repetition within the lifetime is a hit; `proven`: also later, while no block touches the account;
- * `joined`: equal requests at the same moment reach the indexer once; `passed`: each request reaches the indexer.
+ * `collapsed`: identical requests at the same moment reach the indexer once; `passed`: each request reaches the indexer.
  */
-export type Fate = 'cached' | 'proven' | 'joined' | 'passed';
+export type Fate = 'cached' | 'proven' | 'collapsed' | 'passed';
 
 /** A request in the exact form in which public clients send it. */
 export interface CensusRow {
@@ -12,7 +12,8 @@ export interface CensusRow {
   /** The interval between two polls. `undefined`: on demand. */
   readonly everySeconds?: number;
   /**
-   * Path and query below `/api/v3/`. Words in capitals are values: `ACCOUNT`, `OTHER` (a second account), `TX` (in hex:
+   * Path and query below `/api/v3/`. Words in capitals are values: `ACCOUNT`, `OTHER` (a second account), `MASTER` (of a
+   * jetton), `WALLET` (of the account and this jetton), `POOL` (a contract), `CELL` (the account as a cell), `TX` (in hex:
    * `HEX`), `MESSAGE`, `EXTERNAL` (the message of a trace), `SEQNO`, `LT`, and `NOW`, which differs in each request.
    */
   readonly path: string;
@@ -25,54 +26,119 @@ export interface CensusRow {
 /** The settings of docs/start/your-clients.md. */
 export const SETTINGS = { CACHE_OPERATIONS: 'all,passthrough', PASSTHROUGH: 'on' };
 
-const PROVEN = 'blocks show each change of the account';
-const PROVEN_BY_OWNER = 'blocks and look-ups of owners show each change';
-const FINAL = 'a final answer is kept';
-const OWN_PATH = 'no cached operation';
-const NO_FORM = 'the form has no cached answer';
+const PROVEN = 'blocks show every change of the account';
+const PROVEN_BY_OWNER = 'blocks and look-ups of owners show every change';
+const FINAL = 'a final response is cached';
+const OWN_PATH = 'not a cached operation';
+const NO_FORM = 'this form is not cached';
 
 /** The requests of public clients, from their code; intervals as in their code. */
 export const CENSUS = {
   balance: {
     client: 'AppKit, walletkit',
-    use: 'balance',
-    everySeconds: 5,
+    use: 'balance, in the template',
+    everySeconds: 15,
     path: 'addressInformation?include_boc=true&address=ACCOUNT',
     fate: 'proven',
     why: `${PROVEN}; no version reads \`include_boc\``,
   },
-  history: {
-    client: 'AppKit, walletkit',
-    use: 'transactions',
-    everySeconds: 30,
-    path: 'transactions?account=ACCOUNT&limit=10&offset=0',
-    fate: 'proven',
-    why: PROVEN,
-  },
   jettons: {
     client: 'AppKit, walletkit',
-    use: 'jettons',
-    everySeconds: 5,
+    use: 'jettons, in the template',
+    everySeconds: 15,
     path: 'jetton/wallets?owner_address=ACCOUNT&offset=0&limit=50',
     fate: 'proven',
     why: PROVEN_BY_OWNER,
   },
-  staking: {
-    client: 'AppKit, walletkit',
-    use: 'staking widget',
-    everySeconds: 5,
-    path: 'runGetMethod',
-    body: '{"address":"ACCOUNT","method":"get_pool_full_data","stack":[]}',
-    fate: 'joined',
-    why: 'a method may read the time; kept for 400 ms',
-  },
   nfts: {
     client: 'AppKit, walletkit',
-    use: 'NFTs',
-    everySeconds: 10,
+    use: 'NFTs, in the template',
+    everySeconds: 15,
     path: 'nft/items?owner_address=ACCOUNT&limit=10&offset=0',
-    fate: 'joined',
+    fate: 'collapsed',
     why: `${OWN_PATH}: transactions of other accounts change it`,
+  },
+  widgetBalance: {
+    client: 'AppKit, walletkit',
+    use: 'widgets (swap, staking, onramp): balance',
+    everySeconds: 5,
+    path: 'addressInformation?include_boc=true&address=ACCOUNT',
+    fate: 'proven',
+    why: PROVEN,
+  },
+  widgetWalletAddress: {
+    client: 'AppKit, walletkit',
+    use: 'widgets: `get_wallet_address` of each token',
+    everySeconds: 5,
+    path: 'runGetMethod',
+    body: '{"address":"MASTER","method":"get_wallet_address","stack":[{"type":"slice","value":"CELL"}]}',
+    fate: 'proven',
+    why: 'the code and data of the master have not changed',
+  },
+  widgetWalletData: {
+    client: 'AppKit, walletkit',
+    use: 'widgets: `get_wallet_data` of each token',
+    everySeconds: 5,
+    path: 'runGetMethod',
+    body: '{"address":"WALLET","method":"get_wallet_data","stack":[]}',
+    fate: 'proven',
+    why: 'the wallet has had no transaction since',
+  },
+  stakingPool: {
+    client: 'AppKit, walletkit',
+    use: 'staking widget: `get_pool_full_data`',
+    everySeconds: 5,
+    path: 'runGetMethod',
+    body: '{"address":"POOL","method":"get_pool_full_data","stack":[]}',
+    fate: 'collapsed',
+    why: 'it reads the time: collapsed for 100 ms',
+  },
+  stakingPoolBalance: {
+    client: 'AppKit, walletkit',
+    use: 'staking widget: balance of the pool',
+    everySeconds: 5,
+    path: 'addressInformation?include_boc=true&address=POOL',
+    fate: 'proven',
+    why: PROVEN,
+  },
+  waitPending: {
+    client: 'AppKit, walletkit',
+    use: 'wait for a sent message',
+    everySeconds: 2,
+    path: 'pendingTraces?ext_msg_hash=EXTERNAL',
+    fate: 'cached',
+    why: 'cached for 400 ms until it is final',
+  },
+  waitTransaction: {
+    client: 'AppKit, walletkit',
+    use: 'wait for a sent message: if none is pending',
+    everySeconds: 2,
+    path: 'traces?tx_hash=EXTERNAL',
+    fate: 'collapsed',
+    why: 'an empty list is not cached',
+  },
+  waitTrace: {
+    client: 'AppKit, walletkit',
+    use: 'wait for a sent message: at the same time',
+    everySeconds: 2,
+    path: 'traces?trace_id=EXTERNAL',
+    fate: 'collapsed',
+    why: 'an empty list is not cached',
+  },
+  waitMessage: {
+    client: 'AppKit, walletkit',
+    use: 'wait for a sent message: at the same time',
+    everySeconds: 2,
+    path: 'traces?msg_hash=EXTERNAL',
+    fate: 'cached',
+    why: 'cached for longer as it gets older',
+  },
+  history: {
+    client: 'AppKit, walletkit',
+    use: 'transactions',
+    path: 'transactions?account=ACCOUNT&limit=10&offset=0',
+    fate: 'proven',
+    why: PROVEN,
   },
   states: {
     client: 'AppKit, walletkit',
@@ -92,14 +158,14 @@ export const CENSUS = {
     client: 'AppKit, walletkit',
     use: 'a name',
     path: 'dns/records?domain=alice.ton&limit=1&offset=0',
-    fate: 'joined',
+    fate: 'collapsed',
     why: OWN_PATH,
   },
   pendingTransactions: {
     client: 'AppKit, walletkit',
     use: 'pending transactions',
     path: 'pendingTransactions?account=ACCOUNT',
-    fate: 'joined',
+    fate: 'collapsed',
     why: OWN_PATH,
   },
   send: {
@@ -121,19 +187,43 @@ export const CENSUS = {
     client: 'AppKit, walletkit',
     use: 'events of an account',
     path: 'traces?account=ACCOUNT&limit=20&offset=0',
-    fate: 'joined',
+    fate: 'collapsed',
     why: `${NO_FORM}: later transactions in other accounts change a trace`,
   },
   byBody: {
     client: 'AppKit, walletkit',
     use: 'a message by its body',
     path: 'transactionsByMessage?body_hash=MESSAGE',
-    fate: 'joined',
+    fate: 'collapsed',
     why: `${NO_FORM}: more messages may have this body`,
+  },
+  walletActions: {
+    client: 'MyTonWallet',
+    use: 'actions (without a stream every 3 s)',
+    everySeconds: 66,
+    path: 'actions?account=ACCOUNT&limit=50&start_utime=1717185600&sort=desc&_=NOW',
+    fate: 'collapsed',
+    why: `${OWN_PATH}: actions change without a transaction`,
+  },
+  walletPendingActions: {
+    client: 'MyTonWallet',
+    use: 'pending actions (without a stream every 3 s)',
+    everySeconds: 66,
+    path: 'pendingActions?account=ACCOUNT&_=NOW',
+    fate: 'collapsed',
+    why: OWN_PATH,
+  },
+  walletJettons: {
+    client: 'MyTonWallet',
+    use: 'jettons (without a stream every 3 s)',
+    everySeconds: 66,
+    path: 'jetton/wallets?owner_address=ACCOUNT&exclude_zero_balance=false&limit=1000&offset=0&_=NOW',
+    fate: 'proven',
+    why: `${PROVEN_BY_OWNER}; \`_\` is dropped`,
   },
   walletState: {
     client: 'MyTonWallet',
-    use: 'wallet',
+    use: 'wallet (without a stream every 3 s)',
     everySeconds: 60,
     path: 'walletStates?address=ACCOUNT&_=NOW',
     fate: 'proven',
@@ -146,43 +236,19 @@ export const CENSUS = {
     fate: 'proven',
     why: `${PROVEN}; \`_\` is dropped`,
   },
-  walletActions: {
-    client: 'MyTonWallet',
-    use: 'actions, without a stream',
-    everySeconds: 3,
-    path: 'actions?account=ACCOUNT&limit=60&sort=desc&_=NOW',
-    fate: 'joined',
-    why: `${OWN_PATH}: actions change without a transaction`,
-  },
-  walletPendingActions: {
-    client: 'MyTonWallet',
-    use: 'pending actions, without a stream',
-    everySeconds: 3,
-    path: 'pendingActions?account=ACCOUNT&_=NOW',
-    fate: 'joined',
-    why: OWN_PATH,
-  },
-  walletFee: {
-    client: 'MyTonWallet',
-    use: 'fee',
-    path: 'estimateFee',
-    body: '{"address":"ACCOUNT","body":"te6cckEBAQEAAgAAAEysuc0=","ignore_chksig":true}',
-    fate: 'passed',
-    why: 'a `POST` of other paths than `runGetMethod` is never joined',
-  },
   walletPendingTrace: {
     client: 'MyTonWallet',
     use: 'a pending trace',
     path: 'pendingTraces?ext_msg_hash=EXTERNAL&include_actions=true&_=NOW',
     fate: 'cached',
-    why: 'kept for 400 ms until it is final',
+    why: 'cached for 400 ms until it is final',
   },
   walletTrace: {
     client: 'MyTonWallet',
     use: 'a trace by its message',
     path: 'traces?msg_hash=MESSAGE&include_actions=true&_=NOW',
     fate: 'cached',
-    why: 'kept longer as it gets older',
+    why: 'cached for longer as it gets older',
   },
   deposits: {
     client: 'Deposit bots',
@@ -213,8 +279,8 @@ export const CENSUS = {
     use: 'two accounts in one request',
     everySeconds: 5,
     path: 'transactions?account=ACCOUNT&account=OTHER&limit=20',
-    fate: 'joined',
-    why: `${NO_FORM}: ask for each account`,
+    fate: 'collapsed',
+    why: `${NO_FORM}: request each account separately`,
   },
   botBalance: {
     client: 'Deposit bots',
@@ -246,7 +312,7 @@ export const CENSUS = {
     everySeconds: 1,
     path: 'masterchainInfo',
     fate: 'cached',
-    why: 'one request for all, for less than a block',
+    why: 'all clients share one request for 400 ms, less than a block',
   },
   blockPage: {
     client: 'Block scanners',
@@ -260,36 +326,36 @@ export const CENSUS = {
     client: 'Block scanners',
     use: 'shard state (Acton)',
     path: 'masterchainBlockShardState?seqno=SEQNO',
-    fate: 'joined',
-    why: `${OWN_PATH}; kept for 400 ms`,
+    fate: 'collapsed',
+    why: `${OWN_PATH}; cached for 400 ms`,
   },
   explorerBlock: {
     client: 'Explorers',
     use: 'a shard block',
     path: 'transactions?workchain=-1&shard=8000000000000000&seqno=SEQNO&limit=100&offset=100',
-    fate: 'joined',
+    fate: 'collapsed',
     why: `${NO_FORM}: use \`transactionsByMasterchainBlock\``,
   },
   explorerPage: {
     client: 'Explorers',
     use: 'older transactions',
     path: 'transactions?account=ACCOUNT&limit=100&sort=desc&end_lt=LT',
-    fate: 'joined',
-    why: `${NO_FORM}: nothing proves an upper bound`,
+    fate: 'collapsed',
+    why: `${NO_FORM}: blocks cannot prove a page with an upper limit`,
   },
   explorerOffset: {
     client: 'Explorers',
     use: 'the next page',
     path: 'transactions?account=ACCOUNT&limit=100&offset=100&sort=desc',
-    fate: 'joined',
+    fate: 'collapsed',
     why: `${NO_FORM}: each new transaction shifts the page`,
   },
   explorerWindow: {
     client: 'Explorers',
     use: 'transactions of a period',
     path: 'transactions?account=ACCOUNT&start_utime=1717185600&end_utime=1718913599&limit=30&offset=0&sort=desc',
-    fate: 'joined',
-    why: `${NO_FORM}: nothing proves an upper bound`,
+    fate: 'collapsed',
+    why: `${NO_FORM}: blocks cannot prove a page with an upper limit`,
   },
   explorerMessage: {
     client: 'Explorers',
@@ -310,15 +376,22 @@ export const CENSUS = {
     use: 'transfers to an account',
     everySeconds: 3,
     path: 'actions?account=ACCOUNT&action_type=ton_transfer&limit=50&sort=desc',
-    fate: 'joined',
+    fate: 'collapsed',
     why: `${OWN_PATH}: actions change without a transaction`,
   },
   anotherService: {
     client: 'Payment pages',
     use: 'balance by `use_v2`',
     path: 'addressInformation?address=ACCOUNT&use_v2=true',
-    fate: 'joined',
-    why: 'the indexer asks another service, which blocks do not prove: leave out `use_v2`',
+    fate: 'collapsed',
+    why: 'the indexer asks another service, which blocks cannot prove: leave out `use_v2`',
+  },
+  pythonBalance: {
+    client: 'Python `toncenter`',
+    use: 'balance with `use_v2=False`',
+    path: 'addressInformation?address=ACCOUNT&use_v2=false',
+    fate: 'proven',
+    why: `${PROVEN}; \`use_v2\` is \`false\` by default`,
   },
 } as const satisfies Readonly<Record<string, CensusRow>>;
 

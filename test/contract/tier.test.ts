@@ -22,7 +22,7 @@ interface Subject {
   readonly clock: { now: number };
 }
 
-const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 30_000 });
+const connection = await connectedRedis(inject('redisUrl'));
 afterAll(() => connection.close());
 
 function memoryTier(): Subject {
@@ -41,6 +41,7 @@ function redisTier(): Subject {
     connection,
     redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
     toStore: asTheyAre,
+    provableMs: () => 0,
     now: () => clock.now,
     monotonic: () => performance.now(),
     report: () => {},

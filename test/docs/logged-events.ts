@@ -22,6 +22,8 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'client-not-named', address: '10.0.0.7', header: 'Forwarded' }],
   [{ name: 'streams-of-proxy', address: '10.0.0.7', header: 'X-Forwarded-For' }],
   ...(['resting', 'idle', 'alive'] as const).map((state): AppEvent[] => [{ name: 'block-follower', state }]),
+  [{ name: 'pages-cut', indexer }],
   [{ name: 'client-stream', result: 'upstream-unreachable' }],
+  [{ name: 'path-not-served', path: '/api/v3/nft/items', why: 'only ... are served here' }],
   [{ name: 'bug', error: cause }],
 ];

@@ -15,10 +15,19 @@ export const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
     ...['--set', 'podMonitor.enabled=true'],
     ...['--show-only', 'templates/podmonitor.yaml'],
   ],
+  // Not for anybody's cluster: each value that renders nothing by default, in both shapes.
+  'test/docs/all-values/shared.yaml': ['--values', 'test/docs/all-values/values.yaml'],
+  'test/docs/all-values/sidecar.yaml': ['--values', 'test/docs/all-values/values.yaml', '--set', 'shape=sidecar'],
 };
 
 export function helmAnswers(): boolean {
   return spawnSync('helm', ['version']).status === 0;
+}
+
+/** True if helm renders the chart with these arguments: its schema accepts the values. */
+export function accepts(...given: readonly string[]): boolean {
+  const args = ['template', 'toncache', CHART, '--kube-version', '1.30.0', ...given];
+  return spawnSync('helm', args, { cwd: ROOT }).status === 0;
 }
 
 /** A manifest as helm renders it now, below its {@link headOf}. Throws helm's error if it cannot. */

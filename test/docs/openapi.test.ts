@@ -32,9 +32,12 @@ it('each operation in use is in the document, with each parameter and header tha
     Object.keys(given).flatMap((path) => (path.startsWith('/api/v3/') ? path.replace('/api/v3/', '') : []));
   expect(namesOf(paths)).toEqual([...OPERATIONS.values()].flatMap(({ paths: names }) => names));
   expect(namesOf(documentOf(new OperationsInUse().all).paths)).toEqual(new OperationsInUse().names);
-  for (const [path, { get }] of described) {
+  for (const [path, { get, post }] of described) {
+    const body = post?.requestBody.content['application/json']?.schema.properties;
+    if (body !== undefined) expect(Object.keys(body)).toEqual(['address', 'method', 'stack']);
     const operation = new OperationsInUse([...OPERATIONS.keys()]).at(path);
-    const namesIn = (place: string) => get?.parameters.filter((each) => each.in === place).map(({ name }) => name);
+    const namesIn = (place: string) =>
+      (get ?? post)?.parameters.filter((each) => each.in === place).map(({ name }) => name);
     expect(namesIn('query'), path).toEqual([...(operation?.queryNames ?? [])]);
     expect(namesIn('header'), path).toEqual([...(operation?.headerNames ?? [])]);
     for (const { name, description } of get?.parameters ?? []) expect(description, `${path} ${name}`).not.toBe('');

@@ -1,5 +1,6 @@
-import type { ErrorCode } from '../../src/errors.ts';
+import { type ErrorCode, overloaded } from '../../src/errors.ts';
 import { FAILURES } from '../../src/failures/codes.ts';
+import { REFUSED_REASONS } from '../../src/failures/refusals.ts';
 import type { Operation } from '../../src/ton/operations.ts';
 import type { DescribedParameter, JsonSchema } from '../../src/ton/parameters.ts';
 
@@ -26,17 +27,17 @@ interface DescribedAdminPath {
 const ADMIN_PATHS: Readonly<Record<string, DescribedAdminPath>> = {
   '/': { summary: 'The status page', contentType: 'text/html' },
   '/status.json': {
-    summary: 'The data of the status page: the last moment',
+    summary: 'The present numbers and conditions of the status page',
     query: {
       since: {
-        description: 'Epoch milliseconds: also the moments after',
+        description: 'Epoch milliseconds: also return the numbers after this instant',
         required: false,
         schema: { type: 'integer' },
       },
     },
   },
   '/purge': {
-    summary: 'Ends stored responses: those that name a seqno, a hash or an account, or all',
+    summary: 'Removes stored responses: those to requests with a seqno, a hash or an account, or all',
     body: {
       type: 'object',
       properties: {
@@ -49,7 +50,7 @@ const ADMIN_PATHS: Readonly<Record<string, DescribedAdminPath>> = {
       maxProperties: 1,
     },
     refused: {
-      422: 'The body names nothing that can be purged, or several',
+      422: 'The body names nothing that can be purged, or more than one value',
       503: 'This instance is purged, but Redis did not accept the purge',
     },
     needsToken: true,
@@ -58,24 +59,31 @@ const ADMIN_PATHS: Readonly<Record<string, DescribedAdminPath>> = {
     summary: 'How toncache reads a request, and the responses that are cached for it',
     query: {
       target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
-      header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },
+      header: {
+        description: 'The headers of the request, each as "Name: value"',
+        required: false,
+        schema: { type: 'array' },
+      },
     },
     refused: {
       400: 'The path would be refused',
       422: 'The request would be refused',
-      501: 'The path is not served, or the request has no cached form and is not passed through',
+      501: 'The path is not served, or the request is in a form that is neither cached nor passed through',
     },
     needsToken: true,
   },
   '/healthz': { summary: 'Liveness: 200 while the process runs' },
-  '/readyz': { summary: 'Readiness: 503 after a signal to end', refused: { 503: 'Not yet, or no more' } },
+  '/readyz': {
+    summary: 'Readiness: 503 after a signal to end',
+    refused: { 503: 'The instance is not ready yet, or is shutting down' },
+  },
   '/metrics': { summary: 'The metrics, for Prometheus', contentType: 'text/plain' },
 };
 
 const ABOUT =
-  'A cache in front of the TON indexer API, and its admin port. Of each parameter one spelling is described. Others are ' +
-  'accepted as well, and are the same request: docs/reference/answers.md lists them. HEAD is answered where GET is. The rest of ' +
-  'the API is passed through with PASSTHROUGH=on, and refused without. /healthz and /readyz are answered on both ports.';
+  'A cache in front of the TON indexer API, and its admin port. This file describes one spelling of each parameter. toncache ' +
+  'accepts others as the same request: docs/reference/requests.md lists them. Where GET is accepted, HEAD is, too. The rest of ' +
+  'the API is passed through with PASSTHROUGH=on, and otherwise refused. Both ports serve /healthz and /readyz.';
 
 const TEXT = { type: 'string' };
 
@@ -94,16 +102,28 @@ const fromPublicPort = (response: object) => ({
  */
 const OF_OTHERS: readonly string[] = ['not-found', 'method-not-allowed', 'client-closed-request', 'upstream-error'];
 
+/** The statuses of a failure: those of its reasons as well. */
+const statusesOf = (code: ErrorCode): readonly number[] => [
+  ...new Set([
+    FAILURES[code].status,
+    ...(code === 'overloaded' ? REFUSED_REASONS.map((reason) => overloaded(reason as 'paused', 0).status) : []),
+  ]),
+];
+
 const refusals = Map.groupBy(
-  (Object.keys(FAILURES) as ErrorCode[]).filter((code) => !OF_OTHERS.includes(code)),
-  (code) => FAILURES[code].status,
+  (Object.keys(FAILURES) as ErrorCode[])
+    .filter((code) => !OF_OTHERS.includes(code))
+    .flatMap((code) => statusesOf(code).map((status) => [status, code] as const)),
+  ([status]) => status,
 );
 
 /** By status, how toncache refuses a request for an operation. */
 const REFUSED = Object.fromEntries(
   [...refusals].map(([status, codes]) => [
     status,
-    fromPublicPort(refuses(`Refused; the detail of Cache-Status is one of ${codes.join(', ')}`)),
+    fromPublicPort(
+      refuses(`Refused; the detail of Cache-Status is one of ${codes.map(([, code]) => code).join(', ')}`),
+    ),
   ]),
 );
 
@@ -113,7 +133,10 @@ const REFUSED = Object.fromEntries(
  */
 export function openApi({ version, operations, publicPort }: OpenApiOptions): object {
   const publicPaths = operations.flatMap((each) =>
-    each.paths.map((path) => [`/api/v3/${path}`, { get: describeOperation(each, path) }]),
+    each.paths.map((path) => [
+      `/api/v3/${path}`,
+      { [each.body === undefined ? 'get' : 'post']: describeOperation(each, path) },
+    ]),
   );
   const variables = { host: { default: 'localhost' }, port: { default: String(publicPort) } };
   return {
@@ -124,22 +147,24 @@ export function openApi({ version, operations, publicPort }: OpenApiOptions): ob
     paths: Object.fromEntries([...publicPaths, ...Object.entries(ADMIN_PATHS).map(describeAdminPath)]),
     components: {
       schemas: { Error: { type: 'object', properties: { error: TEXT } } },
-      securitySchemes: { adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN, where it is set' } },
+      securitySchemes: { adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN, if it is set' } },
     },
   };
 }
 
-function describeOperation({ name, summary, parameters, headerNames }: Operation, path: string): object {
+function describeOperation({ name, summary, parameters, headerNames, body }: Operation, path: string): object {
+  const properties = Object.fromEntries(Object.keys(parameters).map((each) => [each, each === 'stack' ? {} : TEXT]));
   return {
     operationId: path,
     summary: path === name ? summary : `${summary} (another name of ${name})`,
-    parameters: describeParameters(parameters, headerNames),
+    parameters: body === undefined ? describeParameters(parameters, headerNames) : [],
+    ...(body && { requestBody: { required: true, ...content({ type: 'object', properties }) } }),
     responses: {
       200: fromPublicPort({
         description: 'The response of the indexer, byte for byte',
         ...content({ type: 'object' }),
       }),
-      304: fromPublicPort({ description: 'It has the tag that If-None-Match names' }),
+      304: fromPublicPort({ description: 'The response still has the ETag in If-None-Match' }),
       404: fromPublicPort(refuses('The indexer has nothing there')),
       ...REFUSED,
       default: fromPublicPort(refuses('An error of the indexer, with its status')),

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { DETAILS } from '../../src/answer/cache-status.ts';
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import type { ErrorCode } from '../../src/errors.ts';
+import { type ErrorCode, failure, overloaded } from '../../src/errors.ts';
 import { type AppEvent, EventHub } from '../../src/event-hub.ts';
 import { FAILURES, type Failure } from '../../src/failures/codes.ts';
 import { REFUSED, REFUSED_REASONS } from '../../src/failures/refusals.ts';
@@ -10,8 +10,9 @@ import type { AnsweredRequest } from '../../src/http/public/responder.ts';
 import { accessLog } from '../../src/operate/access-log.ts';
 import { logEvents } from '../../src/operate/log-events.ts';
 import { createLogger } from '../../src/operate/logger.ts';
-import { CONDITIONS, type ConditionName } from '../../src/tell/conditions.ts';
-import { conditionLog } from '../../src/tell/log.ts';
+import { CONDITIONS, type ConditionName, type ConditionRow } from '../../src/tell/conditions.ts';
+import { sentencesOf } from '../../src/tell/episode-words.ts';
+import { episodeLog } from '../../src/tell/log.ts';
 import type { DescribedMetric } from '../../src/tell/metrics.ts';
 import { CONDITION_REASONS } from './condition-reasons.ts';
 import { DETAIL_HELP, FAILURE_HELP, REASON_HELP } from './failure-help.ts';
@@ -24,7 +25,7 @@ const PAGES = {
   metrics: new URL('../../docs/reference/metrics.md', import.meta.url),
   logs: new URL('../../docs/reference/logs.md', import.meta.url),
   errors: new URL('../../docs/reference/errors.md', import.meta.url),
-  answers: new URL('../../docs/reference/answers.md', import.meta.url),
+  lifetimes: new URL('../../docs/reference/lifetimes.md', import.meta.url),
   incidents: new URL('../../docs/incidents.md', import.meta.url),
 };
 // The cast: these are the names of CONDITIONS.
@@ -88,19 +89,20 @@ const TABLES: Readonly<Record<string, () => string>> = {
         const { cause, help } = FAILURE_HELP[name as ErrorCode];
         // Its status is that of the indexer's response.
         const sent = name === 'upstream-error' ? "the indexer's" : String(status);
-        const texts = listed(Object.values(clientReads).map(shown));
+        const texts = listed([...new Set(Object.values(clientReads).map(shown))]);
         return [code(name), sent, retryAfter, cause, help, name === 'client-closed-request' ? '' : texts];
       }),
     ),
   'errors:reasons': () =>
     table(
-      ['Reason', 'What happened', 'What helps', 'The client reads'],
+      ['Reason', 'Status', 'What happened', 'What helps', 'The client reads'],
       REFUSED_REASONS.map((reason) => {
         const { cause, help } = REASON_HELP[reason];
-        return [code(reason), cause, help, code(shown(REFUSED[reason].clientReads))];
+        const error = reason === 'client-limit' ? failure('too-many-requests') : overloaded(reason, 0);
+        return [code(reason), String(error.status), cause, help, code(shown(REFUSED[reason].clientReads))];
       }),
     ),
-  'answers:details': () =>
+  'lifetimes:details': () =>
     table(
       ['`detail`', 'Meaning', 'What to do'],
       Object.entries(DETAILS).map(([detail, meaning]) => {
@@ -111,18 +113,27 @@ const TABLES: Readonly<Record<string, () => string>> = {
 };
 
 /** An example of the words of a condition. */
+/** The effect of the conditions whose counts say it. */
+const EFFECTS: Readonly<Partial<Record<ConditionName, string>>> = {
+  'no-answer': '50 % of requests fail (pendingTraces)',
+  'one-unanswered': '20 % of requests fail',
+  'limited-most': '50 % of requests are limited',
+  slow: 'responses are slow',
+};
+
 function wordsOf(name: ConditionName): string {
-  const { says } = CONDITIONS[name];
-  const values: Readonly<Record<string, string | undefined>> = {
-    who: name === 'backup-in-use' ? 'b' : 'the indexer',
-    operation: 'pendingTraces',
-    why: CONDITION_REASONS[name],
-  };
-  return says.replace(/\{(\w+)\}/g, (_, value: string) => {
-    const example = values[value];
-    if (example === undefined) throw new Error(`condition-reasons.ts has no reason for ${name}`);
-    return example;
-  });
+  const { says, effect = EFFECTS[name] ?? '' }: ConditionRow = CONDITIONS[name];
+  const why = CONDITION_REASONS[name];
+  if (why === undefined && says.includes('{why}')) throw new Error(`condition-reasons.ts has no reason for ${name}`);
+  const words = sentencesOf(
+    {
+      ...{ level: 'degraded', since: 0, until: undefined, isOver: false, isTrue: true, indexers: [], operations: 1 },
+      effect: effect.replace('{who}', 'b:8081'),
+      cause: { name, why: why ?? '', operation: 'pendingTraces', section: '' },
+    },
+    1,
+  );
+  return words.replace(/\.$/, '');
 }
 
 async function readMetrics(): Promise<readonly DescribedMetric[]> {
@@ -158,16 +169,17 @@ function loggerTo(lines: Line[]) {
 }
 
 function everyLine(): readonly Line[] {
-  return [...startLines(), requestLine(), ...conditionLines(), ...LOGGED_EVENTS.map((events) => lineOf(events))];
+  return [...startLines(), requestLine(), ...episodeLines(), ...LOGGED_EVENTS.map((events) => lineOf(events))];
 }
 
-/** The lines at the beginning and at the end of a condition, which are the same for all. */
-function conditionLines(): Line[] {
+/** The lines at the beginning and at the end of an episode, which are the same for all; a note has no end. */
+function episodeLines(): Line[] {
   const lines: Line[] = [];
-  const { onBegin, onEnd } = conditionLog(loggerTo(lines));
-  const about = { name: 'breaker-open', upstream: 'a', operation: 'b', section: 'c', why: '...', since: 0 } as const;
-  for (const level of ['failing', 'degraded', 'note'] as const) onBegin({ ...about, level, says: '...' });
-  onEnd({ ...about, level: 'note', says: '...' }, 20_000);
+  const { onBegin, onEnd } = episodeLog(loggerTo(lines), 2);
+  const about = { indexers: ['a'], operations: 2, since: 0, until: 20_000, isOver: false, isTrue: true, effect: '' };
+  const cause = { name: 'overloaded', why: '..', section: 'c' } as const;
+  for (const level of ['failing', 'degraded', 'note'] as const) onBegin({ ...about, level, cause });
+  onEnd({ ...about, level: 'failing', cause });
   return lines;
 }
 
@@ -191,6 +203,7 @@ function requestLine(): Line {
     operation: 'pendingTraces',
     key: 'mainnet pendingTraces?account=0:00',
     status: 503,
+    hasFailed: true,
     cacheStatus: 'toncache; detail=overloaded',
     ms: 5,
     indexer: 'indexer:8081',

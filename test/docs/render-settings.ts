@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { SETTINGS } from '../../src/config/load.ts';
-import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
+import { fileVariableOf } from '../../src/config/secret-files.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
 import { onOrOff } from '../../src/config/values.ts';
 import { duration } from '../../src/time-units.ts';
@@ -10,11 +10,9 @@ import { type LifetimeRule, ROWS } from '../../src/ton/lifetime-table.ts';
 import { CENSUS, type CensusRow } from '../clients/census.ts';
 import { LIFETIME_ANSWERS } from './lifetime-answers.ts';
 import { between, table } from './marked-tables.ts';
-import { REMOVED_NAMES } from './removed-names.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/reference/settings.md', import.meta.url);
-const UPGRADE_PAGE = new URL('../../docs/how-to/upgrade.md', import.meta.url);
-const ANSWERS_PAGE = new URL('../../docs/reference/answers.md', import.meta.url);
+const LIFETIMES_PAGE = new URL('../../docs/reference/lifetimes.md', import.meta.url);
 const CLIENTS_PAGE = new URL('../../docs/start/your-clients.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
 
@@ -26,9 +24,8 @@ export interface RenderedDoc {
 }
 
 /**
- * Renders the settings page with its two tables, the removed names in the page about upgrades, the table of
- * lifetimes in the page about answers, the requests of clients in their page, and the JSON Schema with which editors
- * check a settings file.
+ * Renders the settings page with its two tables, the table of lifetimes in their page, the requests of clients in their
+ * page, and the JSON Schema with which editors check a settings file.
  */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
@@ -45,9 +42,7 @@ export function renderDocs(): RenderedDoc[] {
     (text, [name, content]) => between(text, `settings:${name}`, content),
     page,
   );
-  const upgrade = readFileSync(UPGRADE_PAGE, 'utf8');
-  const removedTable = table(['Before', 'Now'], removedRows());
-  const answers = readFileSync(ANSWERS_PAGE, 'utf8');
+  const lifetimes = readFileSync(LIFETIMES_PAGE, 'utf8');
   const lifetimesTable = table(
     [
       'Response',
@@ -56,7 +51,7 @@ export function renderDocs(): RenderedDoc[] {
       'Fresh',
       'Stale while revalidating',
       'Stale if failed or refused',
-      'Setting of the lifetime',
+      'Setting of the TTL',
     ],
     lifetimeRows(),
   );
@@ -72,8 +67,7 @@ export function renderDocs(): RenderedDoc[] {
       expected: `${JSON.stringify(schema, undefined, 2)}\n`,
       actual: readFileSync(JSON_SCHEMA, 'utf8'),
     },
-    { file: UPGRADE_PAGE, expected: between(upgrade, 'upgrade:removed', removedTable), actual: upgrade },
-    { file: ANSWERS_PAGE, expected: between(answers, 'answers:lifetimes', lifetimesTable), actual: answers },
+    { file: LIFETIMES_PAGE, expected: between(lifetimes, 'lifetimes:rows', lifetimesTable), actual: lifetimes },
     { file: CLIENTS_PAGE, expected: between(clients, 'clients:census', clientsTable), actual: clients },
   ];
 }
@@ -86,26 +80,17 @@ function onlyTheFile({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema 
   }
 }
 
-function environmentRow({ env, envOnly, path, description, schema }: Setting): string[] {
+function environmentRow(setting: Setting): string[] {
+  const { env, envOnly, path, description, schema } = setting;
   const name = env === 'UPSTREAM_URL' ? `\`${env}\` (required)` : `\`${env}\``;
-  return [name, defaultOf(schema), envOnly ? 'no: a secret' : `\`${path.join('.')}\``, description];
+  const fileVariable = fileVariableOf(setting);
+  const meaning =
+    fileVariable === undefined ? description : `${description} To read it from a file, set \`${fileVariable}\`.`;
+  return [name, defaultOf(schema), envOnly ? 'no: a secret' : `\`${path.join('.')}\``, meaning];
 }
 
 function fileRow({ path, description, schema }: Setting): string[] {
   return [`\`${path.join('.')}\``, defaultOf(schema), description];
-}
-
-/** The names and settings that are gone, those with the same replacement in one row. */
-function removedRows(): string[][] {
-  const byInstead = Object.groupBy(REMOVED_SETTINGS, ({ instead }) => instead);
-  const settings = Object.entries(byInstead).map(([instead, removed = []]) => {
-    const names = removed.flatMap(({ env, path }) => [env, path].filter((name) => name !== undefined));
-    return [names, instead] as const;
-  });
-  return [...REMOVED_NAMES, ...settings].map(([names, instead]) => [
-    names.map((name) => `\`${name}\``).join(', '),
-    instead,
-  ]);
 }
 
 /** A row for each kind of answer, in the order of the table in code. */
@@ -115,7 +100,7 @@ function lifetimeRows(): string[][] {
     const rule = name as LifetimeRule;
     const fresh =
       'ageDivisor' in policy
-        ? `the age / ${policy.ageDivisor}, ${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)}`
+        ? `1/${policy.ageDivisor} of its age, ${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)}`
         : rule === 'notKept'
           ? 'not kept'
           : duration(policy.lifetime);

@@ -90,12 +90,14 @@ describe('GET /explain', () => {
 });
 
 describe('GET /explain of a request that is not cached', () => {
-  const explained = async (env: Readonly<Record<string, string>>, target: string) => {
+  const explained = async (env: Readonly<Record<string, string>>, target: string, header?: string) => {
     await using world = await World.start({ ...ANY_WORLD, proxy: { env } });
-    const { status, text } = await world.proxy.askAdmin(`/explain?${new URLSearchParams({ target })}`);
+    const query = new URLSearchParams({ target, ...(header !== undefined && { header }) });
+    const { status, text } = await world.proxy.askAdmin(`/explain?${query}`);
     expect(world.forwarded).toEqual([]);
     return { status, ...JSON.parse(text) };
   };
+  const JOINING = { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'passthrough' };
   const ALONE = [{ name: expect.stringMatching(/^127\.0\.0\.1:/) }];
 
   it('shows that it is passed through, and where', async () => {
@@ -115,13 +117,20 @@ describe('GET /explain of a request that is not cached', () => {
     });
   });
 
-  it('shows that equal requests are joined', async () => {
-    const env = { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'passthrough' };
-    expect(await explained(env, 'jetton/wallets')).toMatchObject({
-      notCached: 'passed through, joined with equal requests',
+  it('shows that identical requests are collapsed', async () => {
+    expect(await explained(JOINING, 'jetton/wallets')).toMatchObject({
+      notCached: 'passed through, collapsed with identical requests',
       indexers: ALONE,
     });
   });
+
+  it.each(['X-Api-Key: k', 'Authorization: x', 'Range: bytes=0-1'])(
+    'shows that a request with %s is sent alone',
+    async (header) => {
+      expect(await explained(JOINING, 'jetton/wallets', header)).toMatchObject({ notCached: 'passed through' });
+      expect(await explained(JOINING, 'jetton/wallets?api_key=k')).toMatchObject({ notCached: 'passed through' });
+    },
+  );
 
   it('shows the refusal that its clients get if its path is not named, or means an operation', async () => {
     expect(await explained({ PASSTHROUGH: 'message' }, 'jetton/wallets')).toMatchObject({

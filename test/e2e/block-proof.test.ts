@@ -9,7 +9,7 @@ let world: FollowedWorld;
 
 beforeAll(async () => {
   world = await FollowedWorld.open();
-}, 2 * PATIENCE.timeout);
+});
 
 afterEach(() => world.indexer.faults.clear());
 
@@ -21,29 +21,40 @@ describe('while no block touches an account', () => {
     ['the page of its transactions', pageOf],
   ])('%s is requested once, and then served as proven, with no-store', async (_, targetOf) => {
     const target = targetOf(world.accountAt(1));
-    await world.untilProven(target);
-    const before = world.sentFor(target);
-    const { headers, cache } = await world.proxy.reply(target);
-    expect(cache).toEqual({ hit: true, detail: 'proven' });
-    expect(headers['cache-control']).toBe('no-store');
-    expect(world.sentFor(target)).toBe(before);
+    const askTwice = async () => {
+      await world.untilProven(target);
+      const before = world.sentFor(target);
+      const { headers, cache } = await world.proxy.reply(target);
+      return { cache, control: headers['cache-control'], sent: world.sentFor(target) - before };
+    };
+    // On a busy machine the follower may be behind for a moment, here and in the next tests.
+    const proven = { cache: { hit: true, detail: 'proven' }, control: 'no-store', sent: 0 };
+    await expect.poll(askTwice, PATIENCE).toEqual(proven);
   });
 
   test('a proven answer is revalidated by its entity tag, like any hit', async () => {
     const target = pageOf(world.accountAt(1));
-    await world.untilProven(target);
-    const { headers } = await world.proxy.reply(target);
-    const again = await world.proxy.reply(target, { headers: { 'if-none-match': String(headers['etag']) } });
-    expect([again.status, again.cache['detail']]).toEqual([304, 'proven']);
+    const revalidated = async () => {
+      await world.untilProven(target);
+      const { headers } = await world.proxy.reply(target);
+      const again = await world.proxy.reply(target, { headers: { 'if-none-match': String(headers['etag']) } });
+      expect(again.status).toBe(304);
+      return again.cache['detail'];
+    };
+    await expect.poll(revalidated, PATIENCE).toBe('proven');
   });
 
   test('explain shows the block up to which an answer is proven, and its order: its last transaction', async () => {
     const target = stateOf(world.accountAt(2));
-    await world.untilProven(target);
-    const { text } = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
-    const { proof, memory } = JSON.parse(text);
-    expect(proof).toEqual({ isProven: true, upToBlock: expect.any(Number) });
-    expect(memory.order).toBe(JSON.parse((await world.proxy.ask(target)).text).last_transaction_lt);
+    const explained = async () => {
+      await world.untilProven(target);
+      const { text } = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
+      const { proof, memory } = JSON.parse(text);
+      const { last_transaction_lt: order } = JSON.parse((await world.proxy.ask(target)).text);
+      expect(memory.order).toBe(order);
+      return proof;
+    };
+    await expect.poll(explained, PATIENCE).toEqual({ isProven: true, upToBlock: expect.any(Number) });
   });
 });
 
@@ -70,8 +81,7 @@ describe('nothing is proven', () => {
   test('while the blocks cannot be read; once they can, answers are proven again', async () => {
     const target = stateOf(world.accountAt(4));
     await world.untilProven(target);
-    for (const operation of ['masterchainInfo', 'masterchainBlockShards'] as const)
-      world.indexer.faults.inject(HANGS, { operation });
+    world.indexer.faults.inject(HANGS, { operation: 'masterchainInfo' });
     await expect.poll(() => world.followerIs('behind'), PATIENCE).toBe(1);
     expect(await world.detailOf(target)).not.toBe('proven');
     world.indexer.faults.clear();
@@ -104,6 +114,13 @@ test('a block that a scanner requests in the same form as the follower is loaded
   expect(pages.map((page) => world.sentFor(page))).toEqual([1, 1, 1, 1, 1]);
 });
 
+test('the follower starts although most polls are refused for the rate: a proof would answer them', async () => {
+  // Fewer answers than its expected cost twice.
+  const env = { CACHE_OPERATIONS: 'addressInformation', UPSTREAM_RPS: '8' };
+  await using limited = await FollowedWorld.open(env, 'on');
+  expect(await limited.proxy.metric('toncache_loads_refused_total', { reason: 'rate-limit' })).toBeGreaterThan(0);
+});
+
 test('an empty account is refused without a request to the indexer', async () => {
   for (const target of ['/api/v3/addressInformation?address=', '/api/v3/transactions?account=']) {
     const { status, text } = await world.proxy.ask(target);
@@ -121,7 +138,7 @@ describe('once a page has shown a transaction of a block that the follower canno
     const { chain, faults } = world.indexer;
     const accounts = Array.from({ length: 20 }, (_, n) => world.accountAt(20 + n));
     for (const account of accounts) await world.untilProven(stateOf(account));
-    for (const operation of ['masterchainInfo', 'masterchainBlockShards'] as const) faults.inject(HANGS, { operation });
+    faults.inject(HANGS, { operation: 'masterchainInfo' });
     await expect.poll(() => world.followerIs('behind'), PATIENCE).toBe(1);
     if (slow !== undefined) faults.inject(slow, { operation: 'addressInformation' });
     const seqno = chain.headSeqno + 8;

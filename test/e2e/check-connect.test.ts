@@ -1,6 +1,10 @@
 import { once } from 'node:events';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { notServed, refusedKey, withoutBlocks } from '../../src/tools/simulator/faults.ts';
@@ -103,7 +107,7 @@ describe('check-config --connect', () => {
       [
         [
           `indexer ${new URL(much).host}`,
-          expect.stringMatching(/:\d+ is behind: the other indexers are used \(\d+ blocks\)$/),
+          expect.stringMatching(/:\d+ is behind: others are used \(\d+ blocks\)$/),
           false,
         ],
       ],
@@ -175,7 +179,7 @@ describe('check-config --connect', () => {
       69,
       ...Array(2).fill(
         expect.stringMatching(
-          /cannot be reached.*[ (]it speaks no TLS: its address begins with http:\/\/, not https:\/\/ \(of Redis: redis:\/\/, not rediss:\/\/\)/,
+          /(cannot be reached|is unreachable).*[ (]it speaks no TLS: its address begins with http:\/\/, not https:\/\/ \(of Redis: redis:\/\/, not rediss:\/\/\)/,
         ),
       ),
     ]);
@@ -190,9 +194,47 @@ describe('check-config --connect', () => {
     expect(selfSigned.checks.map(({ found }) => found)).toEqual(
       Array(2).fill(
         expect.stringMatching(
-          /cannot be reached.*[ (]self-signed certificate: write the file .* into NODE_EXTRA_CA_CERTS \(/,
+          /(cannot be reached|is unreachable).*[ (]self-signed certificate: write the file .* into NODE_EXTRA_CA_CERTS \(/,
         ),
       ),
+    );
+  });
+
+  it('explains a Redis with TLS at redis://, and one without at rediss://', async () => {
+    await using redis = await startRedis();
+    const plain = await connect({ UPSTREAM_URL: indexer.url, REDIS_URL: redis.url.replace('redis://', 'rediss://') });
+    expect(plain.checks.map(({ found }) => found)).toContain(
+      'cannot be reached: it speaks no TLS: write redis://, not rediss://',
+    );
+    const server = createTlsServer(selfSignedCertificate('localhost', '127.0.0.1')).listen(0, '127.0.0.1');
+    server.on('tlsClientError', () => {});
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const secure = await connect({ UPSTREAM_URL: indexer.url, REDIS_URL: `redis://127.0.0.1:${port}` });
+    expect(secure.checks.map(({ found }) => found)).toContain(
+      'cannot be reached: it speaks TLS: write rediss://, not redis://',
+    );
+    for (const url of [`redis-cluster://127.0.0.1:${port}`, `redis-sentinel://127.0.0.1:${port}/0?name=primary`]) {
+      const { checks } = await connect({ UPSTREAM_URL: indexer.url, REDIS_URL: url });
+      expect([url, ...checks.map(({ found }) => found)]).toContain(
+        'cannot be reached: it speaks TLS: set REDIS_TLS_CA_FILE',
+      );
+    }
+  });
+
+  it('explains a Redis Cluster without TLS where REDIS_TLS_CA_FILE is set', async () => {
+    await using redis = await startRedis();
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'toncache-'));
+    const caFile = join(folder.path, 'ca.pem');
+    await writeFile(caFile, selfSignedCertificate('localhost', '127.0.0.1').cert);
+    const { checks } = await connect({
+      UPSTREAM_URL: indexer.url,
+      REDIS_URL: redis.url.replace('redis://', 'redis-cluster://'),
+      REDIS_TLS_CA_FILE: caFile,
+    });
+    expect(checks.map(({ found }) => found)).toContain(
+      'cannot be reached: it speaks no TLS: leave out REDIS_TLS_CA_FILE',
     );
   });
 
@@ -226,7 +268,7 @@ describe('check-config --connect', () => {
     const { code, checks } = await connect({ UPSTREAM_URL: indexer.url, REDIS_URL: `redis://:right@${host}` });
     expect([code, checks[1]?.found]).toEqual([
       0,
-      expect.stringMatching(/^cannot be reached: (no answer|a command was not answered in time)$/),
+      expect.stringMatching(/^cannot be reached: (no response|a command was not answered in time)$/),
     ]);
   });
 

@@ -5,13 +5,14 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { USER_AGENT } from '../../src/version.ts';
+import { type HttpAnswer, startHttpUpstream } from '../support/http-upstream.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
-import type { RunningProxy } from '../support/start-proxy.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { EventsClient, refusedWith, SSE, WebSocketClient, WS } from '../support/stream-clients.ts';
 import { accountOf, send } from '../support/streaming-world.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
-const PATIENCE = { timeout: 20_000, interval: 2 };
+const PATIENCE = { interval: 2 };
 
 /** A world with a quiet chain, whose proxy passes the rest of the API through. */
 function startWorld({ env, ...options }: WorldProxyOptions = {}): Promise<World> {
@@ -74,7 +75,7 @@ describe('a client of the Streaming API', () => {
     expect(through.text).toMatch(/^data: \{"id":"1","status":"subscribed"\}\n\ndata: \{"type":"transactions"/);
     expect(await open(world, 'sse')).toBe(1);
     const onPage = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).clientStreams;
-    await expect.poll(onPage, { timeout: 20_000 }).toBe(1);
+    await expect.poll(onPage).toBe(1);
     expect(await world.proxy.metric('upstreamInFlight')).toBe(0);
     through[Symbol.dispose]();
     await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
@@ -125,11 +126,36 @@ describe('a client of the Streaming API', () => {
     await expect.poll(() => open(world, 'sse'), PATIENCE).toBe(0);
   });
 
-  it('gets 501 that names the setting if pass-through is off', async () => {
+  it('gets 502 if our key is refused, once for each request, and the 401 of the API itself', async () => {
+    let said: HttpAnswer = { status: 402, body: '{"error":"Add credits","code":402}' };
+    await using server = await startHttpUpstream(() => said);
+    await using backup = await startHttpUpstream(() => ({ status: 200, body: '{}' }));
+    const env = { UPSTREAM_API_KEY: 'ours', PASSTHROUGH_SHARED_KEY: 'on', UPSTREAM_BACKUP_URL: backup.url };
+    await using proxy = await startProxy({ upstreamUrl: server.url, env: { ...env, PASSTHROUGH: 'on' } });
+    const get = () => proxy.ask(SSE);
+    const post = () => proxy.ask(SSE, { method: 'POST', body: '{}' });
+    for (const status of [401, 402, 403]) {
+      said = { ...said, status };
+      for (const answer of [await get(), await post()]) {
+        expect(answer).toMatchObject({ status: 502 });
+        expect(answer.text).not.toContain('credits');
+      }
+      expect(await refusedWith(proxy.url)).toMatchObject({ status: 502 });
+      expect(await refusedWith(proxy.url, { 'X-Api-Key': 'mine' })).toMatchObject({ status });
+    }
+    said = { status: 401, body: '{"error":"boc is required"}' };
+    expect(await get()).toMatchObject({ status: 401, text: said.body });
+    expect(await post()).toMatchObject({ status: 401, text: said.body });
+    expect(await refusedWith(proxy.url)).toMatchObject({ status: 401, text: said.body });
+    expect(server.asked).toHaveLength(15);
+    expect(backup.asked).toEqual([]);
+  });
+
+  it('gets 501 that names the path if pass-through is off', async () => {
     await using world = await startWorld({ env: { PASSTHROUGH: 'off' } });
     const refused = await refusedWith(world.proxy.url);
     expect(refused.status).toBe(501);
-    expect(refused.text).toMatch(/PASSTHROUGH=on passes paths below \/api\/streaming\//);
+    expect(refused.text).toBe('{"error":"/api/streaming/v2/ws is not served here: PASSTHROUGH does not allow it"}');
     expect(await world.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 501 });
   });
 

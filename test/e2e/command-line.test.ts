@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { failed } from '../../src/tools/simulator/faults.ts';
 import { type CommandOptions, runCommand } from '../support/command-output.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { newestBlock } from './questions.ts';
+import { newestBlock, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 let world: World;
@@ -69,6 +70,48 @@ describe('toncache explain', () => {
   });
 });
 
+describe('toncache status', () => {
+  it('shows the first line, the conditions and the indexers, and exits with the level', async () => {
+    const { host } = new URL(world.indexer.url);
+    const well = await toncache(['status']);
+    expect([well.code, well.stderr]).toEqual([0, '']);
+    expect(well.stdout).toMatch(
+      /^OK: serving as usual\n0\.1\.0 on \S+, \S+, up .*; saved 0 of 0 requests in the last \S+ s\n/,
+    );
+    const lines = well.stdout.split('\n');
+    expect(lines[2]).toMatch(new RegExp(`^${host} {2}idle.*, 0\\.0 requests/s, 0\\.0 failed/s$`));
+    const degraded = await world.addProxy({ env: { REDIS_URL: 'redis://127.0.0.1:1' } });
+    await expect.poll(async () => (await toncache(['status', degraded.adminUrl])).code).toBe(1);
+    const { stdout } = await toncache(['status', degraded.adminUrl]);
+    expect(stdout).toMatch(/^DEGRADED for .*\nDEGRADED for .*: .*Redis.*\n0\.1\.0 on /s);
+    world.indexer.faults.inject(failed(500));
+    const failing = async () => {
+      await Promise.all([1, 2, 3, 4].map(() => world.ask(unknownTransaction())));
+      return (await toncache(['status'])).code;
+    };
+    await expect.poll(failing).toBe(2);
+  });
+
+  it('prints /status.json with --json, with the same exit code', async () => {
+    const { code, stdout } = await toncache(['status', world.proxy.adminUrl, '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      expect.objectContaining({ level: 'OK', upstreams: expect.any(Array) }),
+    ]);
+  });
+
+  it('exits 69 without a response, and 64 for an invalid address', async () => {
+    const nobody = await toncache(['status', 'http://127.0.0.1:9']);
+    expect([nobody.code, nobody.stdout]).toEqual([69, '']);
+    expect(nobody.stderr).toMatch(/^no toncache answers at http:\/\/127\.0\.0\.1:9 .* name its admin port by URL$/m);
+    const wrong = await toncache(['status', 'ftp://x/y']);
+    expect([wrong.code, wrong.stderr.split('\n')[0]]).toEqual([
+      64,
+      expect.stringMatching(/^URL is not valid; accepted: /),
+    ]);
+  });
+});
+
 it('commands connect to ports that browsers refuse, too', async () => {
   await using blocked = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_PORT: '10080' } });
   expect((await toncache(['purge', '--all', '--admin', blocked.adminUrl])).code).toBe(0);
@@ -78,12 +121,15 @@ describe('an address of another program', () => {
   it.each([
     [['explain', 'x'], 501],
     [['purge', '--all'], 501],
+    [['status', 'URL'], 200],
     [['purge', '--all'], 200],
   ])('makes %j exit 69 if it answers %i', async (args, status) => {
     const other = createServer((_, response) => void response.writeHead(status).end('<h1>Not for you</h1>'));
     await once(other.listen(0, '127.0.0.1'), 'listening');
-    const { port } = other.address() as AddressInfo;
-    const { code, stdout, stderr } = await toncache([...args, '--admin', `http://127.0.0.1:${port}`]);
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { code, stdout, stderr } = await toncache(
+      args[1] === 'URL' ? [args[0] ?? '', url] : [...args, '--admin', url],
+    );
     other.close();
     expect([code, stdout]).toEqual([69, '']);
     expect(stderr).toContain('this is not the admin port of toncache');
@@ -136,7 +182,7 @@ describe('toncache purge', () => {
     const { code, stdout } = await toncache(['purge', '--seqno', seqno]);
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(RegExp(`^purged seqno ${seqno} in 1 instance: what was requested before 2`)),
+      expect.stringMatching(RegExp(`^purged seqno ${seqno} in 1 instance: all responses requested before 2`)),
     ]);
     expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
   });
@@ -152,7 +198,7 @@ describe('toncache purge', () => {
     const purged = await toncache(['purge', '--all', '--admin', one.adminUrl]);
     expect(purged).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^purged everything in 2 instances: what /),
+      stdout: expect.stringMatching(/^purged everything in 2 instances: all /),
     });
     // A command is not an instance.
     await toncache(['check-config', '--connect'], { env: { UPSTREAM_URL: world.indexer.url, REDIS_URL: redis.url } });

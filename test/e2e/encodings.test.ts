@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GUARD_MS } from '../support/patience.ts';
 import type { Reply, RunningProxy } from '../support/start-proxy.ts';
 import { accepting, decoded, encodingOf, WITH_REDIS } from './encoded-answers.ts';
 import { nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
@@ -19,7 +20,7 @@ async function untilEncoded(target: string, acceptEncoding: string, proxy = worl
       expect(encodingOf(reply)).toBeDefined();
       return reply;
     },
-    { timeout: 20_000, interval: 5 },
+    { timeout: GUARD_MS, interval: 5 },
   );
 }
 

@@ -2,6 +2,8 @@ import { expect, vi } from 'vitest';
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import type { JettonTrafficOptions } from '../../src/tools/simulator/jetton-traffic.ts';
+import { GUARD_MS } from '../support/patience.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
 const OPERATIONS = 'transactions,addressInformation,walletInformation';
@@ -12,43 +14,76 @@ const ACCOUNTS = 60;
 const POLL_EVERY_MS = 450;
 /** Accounts that the crowd does not poll, after those that it polls. */
 const SPARE_ACCOUNTS = 200;
-export const PATIENCE = { timeout: 30_000, interval: 50 };
+export const PATIENCE = { timeout: GUARD_MS, interval: 50 };
 export const HANGS = { kind: 'hang' } as const;
 
 export const stateOf = ({ address }: Account) => `/api/v3/addressInformation?address=${address}`;
 export const pageOf = ({ address }: Account) => `/api/v3/transactions?account=${address}&limit=20`;
 
-/** A proxy that follows the blocks of a simulated indexer, because a crowd polls idle accounts. */
+/** Proxies that follow the blocks of a simulated indexer, because a crowd polls idle accounts at each of them. */
 export class FollowedWorld implements AsyncDisposable {
   readonly indexer: Indexer;
-  readonly proxy: RunningProxy;
+  readonly proxies: RunningProxy[] = [];
+  readonly #env: Readonly<Record<string, string>>;
   readonly #crowd: NodeJS.Timeout;
   #spares = 0;
   /** Requests at the indexer, by their targets in the clients' spelling. */
   readonly #sent = new Map<string, number>();
 
-  private constructor(indexer: Indexer, proxy: RunningProxy) {
+  private constructor(indexer: Indexer, env: Readonly<Record<string, string>>) {
     this.indexer = indexer;
-    this.proxy = proxy;
+    // The default: requests of a crowd that nobody serves in time must not pile up ahead of the follower's.
+    this.#env = { UPSTREAM_TIMEOUT: '5s', ...env };
     indexer.requests.on('request', ({ target }) => {
       const decoded = decodeURIComponent(target);
       this.#sent.set(decoded, this.sentFor(decoded) + 1);
     });
     let turn = 0;
-    // One after the other, so that kept answers have all ages.
-    const poll = () => void Promise.allSettled([proxy.ask(stateOf(this.accountAt(turn++ % ACCOUNTS)))]);
+    const waiting = new Set<number>();
+    // One after the other, so that kept answers have all ages. A client polls again after its answer: a slow machine
+    // gets no more requests than it can answer.
+    const poll = () => {
+      const place = turn++ % ACCOUNTS;
+      if (waiting.has(place)) return;
+      waiting.add(place);
+      const asked = this.proxies[place % this.proxies.length]?.ask(stateOf(this.accountAt(place)));
+      void Promise.allSettled([asked]).then(() => waiting.delete(place));
+    };
     this.#crowd = setInterval(poll, POLL_EVERY_MS / ACCOUNTS);
   }
 
-  /** Starts the proxy with these settings. Resolves when the follower has read the blocks. */
-  static async open(env: Readonly<Record<string, string>> = { CACHE_OPERATIONS: OPERATIONS }): Promise<FollowedWorld> {
+  /**
+   * Starts proxies with these settings. Resolves when all followers have read the blocks, or are no longer idle.
+   * `steady`: the idle accounts hold a jetton.
+   */
+  static async open(
+    env: Readonly<Record<string, string>> = { CACHE_OPERATIONS: OPERATIONS },
+    until: 'alive' | 'on' = 'alive',
+    others = 0,
+    steady?: JettonTrafficOptions['steady'],
+  ): Promise<FollowedWorld> {
     const startAt = Date.now() - 60_000;
     const idle = { count: ACCOUNTS + SPARE_ACCOUNTS, everyMs: Number.POSITIVE_INFINITY };
-    const indexer = await startIndexer({ port: 0, dialect: '1.3', chain: new Chain({ startAt, idle }), now: Date.now });
-    const proxy = await startProxy({ upstreamUrl: indexer.url, env });
-    const world = new FollowedWorld(indexer, proxy);
-    await vi.waitFor(async () => expect(await world.followerIs('alive')).toBe(1), PATIENCE);
+    const jettons = steady && { owners: 1, everyMs: Number.POSITIVE_INFINITY, steady };
+    const chain = new Chain({ startAt, idle, ...(jettons && { jettons }) });
+    const world = new FollowedWorld(await startIndexer({ port: 0, dialect: '1.3', chain, now: Date.now }), env);
+    for (let place = 0; place <= others; place++) await world.join();
+    const [state, value] = until === 'alive' ? (['alive', 1] as const) : (['idle', 0] as const);
+    for (const proxy of world.proxies)
+      await vi.waitFor(async () => expect(await world.followerIs(state, proxy)).toBe(value), PATIENCE);
     return world;
+  }
+
+  /** The first one. */
+  get proxy(): RunningProxy {
+    return this.proxies[0] as RunningProxy;
+  }
+
+  /** Starts another proxy, with these settings in addition. */
+  async join(env: Readonly<Record<string, string>> = {}): Promise<RunningProxy> {
+    const proxy = await startProxy({ upstreamUrl: this.indexer.url, env: { ...this.#env, ...env } });
+    this.proxies.push(proxy);
+    return proxy;
   }
 
   accountAt(place: number): Account {
@@ -65,21 +100,21 @@ export class FollowedWorld implements AsyncDisposable {
     return this.#sent.get(target) ?? 0;
   }
 
-  async detailOf(target: string): Promise<unknown> {
-    return (await this.proxy.reply(target)).cache['detail'];
+  async detailOf(target: string, proxy = this.proxy): Promise<unknown> {
+    return (await proxy.reply(target)).cache['detail'];
   }
 
-  untilProven(target: string): Promise<void> {
-    return expect.poll(() => this.detailOf(target), PATIENCE).toBe('proven');
+  untilProven(target: string, proxy = this.proxy): Promise<void> {
+    return expect.poll(() => this.detailOf(target, proxy), PATIENCE).toBe('proven');
   }
 
-  followerIs(state: string): Promise<number> {
-    return this.proxy.metric('toncache_block_follower_state', { state });
+  followerIs(state: string, proxy = this.proxy): Promise<number> {
+    return proxy.metric('toncache_block_follower_state', { state });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#crowd);
-    await this.proxy[Symbol.asyncDispose]();
+    for (const proxy of this.proxies) await proxy[Symbol.asyncDispose]();
     await this.indexer.close();
   }
 }

@@ -46,14 +46,19 @@ describe.each([true, false])('a request head, fast lane %s', (fastLane) => {
     expect(await refused('head-too-large')).toBe(3);
   });
 
-  it('with 400 hashes is refused with 431, as JSON that web pages can read', async () => {
-    const hashes = Array.from({ length: 400 }, (_, i) => `ext_msg_hash=${i.toString(16).padStart(64, '0')}`);
+  it('with 1400 hashes is refused with 431, as JSON that web pages can read', async () => {
+    const hashes = Array.from({ length: 1400 }, (_, i) => `ext_msg_hash=${i.toString(16).padStart(64, '0')}`);
     const target = `/api/v3/pendingTraces?${hashes.join('&')}`;
     const { status, headers, text } = await world.ask(target);
     expect(status).toBe(431);
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('http.maxHeaderSize') });
     expect(await refused('head-too-large')).toBe(1);
+  });
+
+  it('with the 1024 raw addresses that the indexer takes is no larger than accepted', async () => {
+    const accounts = Array.from({ length: 1024 }, (_, i) => `account=0%3A${i.toString(16).padStart(64, '0')}`);
+    expect((await world.ask(`/api/v3/pendingTraces?${accounts.join('&')}`)).status).not.toBe(431);
   });
 
   it('that is malformed or has no Host is refused with 400', async () => {

@@ -12,7 +12,7 @@ import { startPassThrough } from './pass-through-world.ts';
 import { head } from './raw-requests.ts';
 import type { World } from './world.ts';
 
-const PATIENCE = { timeout: 20_000, interval: 2 };
+const PATIENCE = { interval: 2 };
 const PAGE = '/api/v3/nft/collections?limit=10';
 const RUN = '/api/v3/runGetMethod';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -122,7 +122,19 @@ describe('equal requests for the rest of the API', () => {
     expect(await world.ask(PAGE)).toMatchObject({ text: '{"count":2}', cache: { fwd: 'miss', stored: true } });
     expect(arrived).toHaveLength(2);
     expect([await countOf('miss'), await countOf('collapsed'), await countOf('hit')]).toEqual([2, 299, 2]);
+    const requests = (outcome: string) => world.proxy.metric('requests', { operation: 'passthrough', outcome });
+    expect([await requests('miss'), await requests('collapsed'), await requests('hit-memory')]).toEqual([2, 299, 2]);
   });
+
+  it.each(['actions?account=x', 'pendingActions?account=x', 'PendingTransactions/?account=x'])(
+    'are joined and not kept for a list from which rows move to another: %s',
+    async (list) => {
+      await start();
+      const texts = (await herd(3, `/api/v3/${list}`)).map(({ text: got }) => got);
+      expect(texts).toEqual(['{"count":1}', '{"count":1}', '{"count":1}']);
+      expect(await world.ask(`/api/v3/${list}`)).toMatchObject({ text: '{"count":2}', cache: { fwd: 'miss' } });
+    },
+  );
 
   it('are equal whatever the order of their header lines', async () => {
     await start();
@@ -147,7 +159,7 @@ describe('equal requests for the rest of the API', () => {
     expect(answers.at(-1)).toMatchObject({ text: '{"error":"x"}' });
     expect(arrived).toHaveLength(1);
     // A 429 pauses only this path.
-    expect(await world.ask(PAGE)).toMatchObject({ status: status === 429 ? 503 : status });
+    expect(await world.ask(PAGE)).toMatchObject({ status });
     answer = counting;
     expect(await world.ask('/api/v3/nft/items')).toMatchObject({ status: 200 });
   });
@@ -363,7 +375,7 @@ describe('equal requests for the rest of the API', () => {
       response.writeHead(target.includes('limited') ? 429 : 200, { ...JSON_TYPE, 'Retry-After': '60' }).end('{}');
     };
     for (const n of many(30)) await world.ask(`/api/v3/limited/${n}`);
-    expect(await world.ask('/api/v3/limited/0')).toMatchObject({ status: 503 });
+    expect(await world.ask('/api/v3/limited/0')).toMatchObject({ status: 429 });
     expect(await world.ask('/api/v3/wallet?x=1')).toMatchObject({ status: 200 });
   });
 
@@ -447,9 +459,10 @@ describe('equal requests for the rest of the API', () => {
 
   it('count as one request in the limit of a client', async () => {
     await start({}, { clients: { missesPerSecond: 1 } });
-    expect((await herd(5)).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 200));
+    expect((await herd(20)).map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(await world.ask(PAGE)).toMatchObject({ status: 200, cache: { hit: true } });
-    expect(await world.ask('/api/v3/other')).toMatchObject({ status: 429 });
+    for (const n of many(9)) expect(await world.ask(`/api/v3/other?n=${n}`)).toMatchObject({ status: 200 });
+    expect(await world.ask('/api/v3/other?n=9')).toMatchObject({ status: 429 });
   });
 
   it('are each sent to the indexer if CACHE_OPERATIONS does not name passthrough', async () => {
@@ -461,20 +474,45 @@ describe('equal requests for the rest of the API', () => {
 });
 
 describe('POST runGetMethod', () => {
-  it('is joined and kept separately for each body', async () => {
+  it('is joined separately for each body, and not kept', async () => {
     await start();
     const body = '{"address":"x","method":"seqno","stack":[]}';
     const answers = await herd(300, RUN, post(body));
     expect(new Set(answers.map((each) => each.text))).toEqual(new Set(['{"count":1}']));
     expect(arrived).toMatchObject([{ method: 'POST', target: RUN, body }]);
-    expect(await world.ask(RUN, post(body))).toMatchObject({ cache: { hit: true } });
-    await world.ask(RUN, post(`${body} `));
-    await world.ask(RUN, post(body, { 'Content-Type': 'text/plain' }));
-    await world.ask(`${RUN}/`, post(body));
-    await world.ask(RUN);
-    expect(arrived).toHaveLength(5);
-    world.advance(400);
-    expect(await world.ask(RUN, post(body))).toMatchObject({ text: '{"count":6}' });
+    for (const [target, other] of [
+      [RUN, post(body)],
+      [RUN, post(`${body} `)],
+      [RUN, post(body, { 'Content-Type': 'text/plain' })],
+      [`${RUN}/`, post(body)],
+    ] as const) {
+      const next = { text: `{"count":${arrived.length + 1}}`, cache: { fwd: 'miss' } };
+      const got = await world.ask(target, other);
+      expect(got).toMatchObject(next);
+      expect(got.cache).not.toHaveProperty('stored');
+    }
+    expect(await countOf('hit')).toBe(0);
+  });
+
+  it('is joined only with a load that was sent within the last 100 ms', async () => {
+    await start();
+    const body = post('{"address":"x","method":"get_wallet_data","stack":[]}');
+    const open = gate();
+    const first = await world.proxy.sendIn(RUN, body);
+    await expect.poll(() => arrived.length, PATIENCE).toBe(1);
+    world.advance(99);
+    const joined = await world.proxy.sendIn(RUN, body);
+    expect(arrived).toHaveLength(1);
+    world.advance(1);
+    const later = await world.proxy.sendIn(RUN, body);
+    await expect.poll(() => arrived.length, PATIENCE).toBe(2);
+    const last = await world.proxy.sendIn(RUN, body);
+    open();
+    const texts = await Promise.all([first, joined, later, last].map(async ({ answer: got }) => (await got).text));
+    expect(arrived).toHaveLength(2);
+    expect(texts[0]).toBe(texts[1]);
+    expect(texts[2]).toBe(texts[3]);
+    expect([await countOf('miss'), await countOf('collapsed')]).toEqual([2, 2]);
   });
 
   it.each([
@@ -483,10 +521,8 @@ describe('POST runGetMethod', () => {
   ])('with a body of %i bytes is sent %i times for 3 clients', async (bytes, times) => {
     await start();
     const body = 'x'.repeat(bytes);
-    for (let time = 0; time < 3; time++) await world.ask(RUN, post(body));
-    for (const chunked of many(3)) {
-      await world.ask(`${RUN}?${chunked > 2}`, post(body, { 'Transfer-Encoding': 'chunked' }));
-    }
+    await herd(3, RUN, post(body));
+    await herd(3, `${RUN}?chunked`, post(body, { 'Transfer-Encoding': 'chunked' }));
     expect(arrived.map((each) => each.body.length)).toEqual(Array.from({ length: 2 * times }, () => bytes));
   });
 

@@ -14,5 +14,5 @@ it('a miss costs Redis one read and two scripts: one takes the lease, one stores
   await proxy.untilRedisHasAll();
   const ofEntries = () => monitor.commands.filter((words) => words.some((word) => word.includes(`${fleet.network}:{`)));
   const names = () => ofEntries().map(([name = '']) => name.toLowerCase());
-  await expect.poll(names, { timeout: 20_000 }).toEqual(['get', 'evalsha', 'evalsha']);
+  await expect.poll(names).toEqual(['get', 'evalsha', 'evalsha']);
 });

@@ -35,6 +35,8 @@ function corsOf({ headers }: Pick<Answered, 'headers'>) {
 const LISTED = (origin: string) => [origin, true, 1];
 const NONE = [undefined, false, 1];
 
+const TOO_LARGE = 'headers that are too large';
+
 /** A WebSocket with the answer that opened it. */
 class WebSocketHandle implements Disposable {
   readonly #socket: WebSocket;
@@ -77,8 +79,34 @@ describe.each([true, false])('with ALLOWED_ORIGINS, fast lane %s', (fastLane) =>
     }
   });
 
+  it('a star in the list stands for one label, for hits, passed requests, preflights and refusals', async () => {
+    await start({ overrides, env: { PASSTHROUGH: 'on', ALLOWED_ORIGINS: 'https://*.example.org' } });
+    const near = 'https://a.example.org';
+    for (const [origin, cors, refused] of [
+      [near, LISTED(near), 200],
+      ['https://example.org', NONE, 403],
+      ['https://a.b.example.org', NONE, 403],
+      ['http://a.example.org', NONE, 403],
+      ['https://*.example.org', NONE, 403],
+      [undefined, NONE, 200],
+    ] as const) {
+      for (let times = 0; times < 2; times++) {
+        const hit = await world.ask(newestBlock(world), from(origin));
+        expect([hit.status, corsOf(hit)]).toEqual([200, cors]);
+      }
+      const passed = await world.ask('/api/v3/masterchainInfo', from(origin));
+      expect([passed.status, corsOf(passed)]).toEqual([refused, cors]);
+      const preflight = await world.ask(PASSED, { method: 'OPTIONS', ...from(origin) });
+      expect([preflight.status === 403, corsOf(preflight)]).toEqual([refused === 403, cors]);
+      const line = origin === undefined ? '' : `Origin: ${origin}\r\n`;
+      const unread = await world.proxy.exchange(`GET / HTTP/1.1\r\n${line}bad\r\n\r\n`);
+      expect(/^Access-Control-Allow-Origin: (\S+)\r$/m.exec(unread)?.[1]).toBe(cors[0]);
+    }
+  });
+
   it('a 304, a 429 and an unreadable request vary by it, too', async () => {
-    await start({ overrides: { ...overrides, clients: { requestsPerSecond: 3 } }, stopsTime: true });
+    await start({ overrides: { ...overrides, clients: { requestsPerSecond: 1 } }, stopsTime: true });
+    for (let times = 0; times < 7; times++) await world.ask(newestBlock(world));
     const { headers } = await world.ask(newestBlock(world));
     for (const [origin, cors] of [
       [SITE, LISTED(SITE)],
@@ -101,7 +129,7 @@ describe.each([true, false])('with ALLOWED_ORIGINS, fast lane %s', (fastLane) =>
   });
 
   it.each([
-    ['headers that are too large', 431, (origin: string) => `${origin}X: ${'x'.repeat(40_000)}\r\n`],
+    [TOO_LARGE, 431, (origin: string) => `${origin}X: ${'x'.repeat(100_000)}\r\n`],
     ['too many headers', 431, (origin: string) => origin + 'X: x\r\n'.repeat(101)],
     ['a header without a colon', 400, (origin: string) => `${origin}bad\r\n`],
     ['an Expect that is not supported', 417, (origin: string) => `Expect: x\r\n${origin}`],
@@ -110,7 +138,7 @@ describe.each([true, false])('with ALLOWED_ORIGINS, fast lane %s', (fastLane) =>
       413,
       (origin: string) => `${origin}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\n`,
     ],
-  ])('a request with %s is refused for its origin', async (_, status, fields) => {
+  ])('a request with %s is refused for its origin', async (what, status, fields) => {
     await start({ overrides, env: { PASSTHROUGH: 'on' } });
     for (const [origin, allowed] of [
       ['', undefined],
@@ -124,8 +152,10 @@ describe.each([true, false])('with ALLOWED_ORIGINS, fast lane %s', (fastLane) =>
       const received = await world.proxy.exchange(`${method} ${PASSED} HTTP/1.1\r\nHost: x\r\n${fields(origin)}\r\n`);
       expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nConnection: close\r\n[^]*\\{"error":"`));
       expect(received.match(/^Vary: Origin\r$/gm)).toHaveLength(1);
-      expect(/^Access-Control-Allow-Origin: (\S+)\r$/m.exec(received)?.[1]).toBe(allowed);
-      expect(received.includes('Access-Control-')).toBe(allowed !== undefined);
+      // Without the fast lane only the piece of the head that was read last is known: 64 KiB at most.
+      const shown = what === TOO_LARGE && !fastLane ? undefined : allowed;
+      expect(/^Access-Control-Allow-Origin: (\S+)\r$/m.exec(received)?.[1]).toBe(shown);
+      expect(received.includes('Access-Control-')).toBe(shown !== undefined);
     }
   });
 
@@ -214,7 +244,7 @@ describe.each(['', 'passthrough', 'all,passthrough'])('with ALLOWED_ORIGINS and 
     const answer = await world.ask(PASSED, from(SITE));
     expect([answer.status, corsOf(answer)]).toEqual([429, LISTED(SITE)]);
     const paused = await world.ask(PASSED, from(OTHER_SITE));
-    expect([paused.status, corsOf(paused)]).toEqual([503, LISTED(OTHER_SITE)]);
+    expect([paused.status, corsOf(paused)]).toEqual([429, LISTED(OTHER_SITE)]);
   });
 });
 

@@ -10,7 +10,7 @@ let older: OwnersWorld;
 
 beforeAll(async () => {
   [world, older] = await Promise.all([OwnersWorld.open('1.3'), OwnersWorld.open('1.2')]);
-}, 3 * PATIENCE.timeout);
+});
 
 afterAll(() => Promise.all([world[Symbol.asyncDispose](), older[Symbol.asyncDispose]()]));
 
@@ -162,4 +162,17 @@ test('other answers stay proven while every look-up comes from a replica that la
   } finally {
     world.indexer.replicas[0].lagPart('jettons', 0);
   }
+});
+
+test('look-ups go to the indexer that has the blocks, although one that is behind is as fast', async () => {
+  await using both = await OwnersWorld.open('1.3', undefined, { behindMs: 2500 });
+  const counted = [both.indexer, both.behind].map((indexer) => {
+    const counts = { lookUps: 0 };
+    indexer?.requests.on('request', ({ target }) => {
+      if (target.startsWith('/api/v3/jetton/wallets?address=')) counts.lookUps++;
+    });
+    return counts;
+  });
+  await expect.poll(() => counted[0]?.lookUps, PATIENCE).toBeGreaterThan(20);
+  expect(counted[1]?.lookUps).toBe(0);
 });

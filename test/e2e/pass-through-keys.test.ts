@@ -32,13 +32,13 @@ describe('a request without a key of its own', () => {
       overrides: { admission: { patience: 1 } },
     });
     const passed = async () => statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)));
-    expect([await passed(), await passed(), await passed()]).toEqual([['200'], ['503'], ['503']]);
+    expect([await passed(), await passed(), await passed()]).toEqual([['200'], ['429'], ['429']]);
     expect((await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).status).toBe(200);
     world.advance(1000);
     world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
     expect(await passed()).toEqual(['429']);
     world.advance(1000);
-    expect(await passed()).toEqual(['503']);
+    expect(await passed()).toEqual(['429']);
     expect(arrivedAt(world)).toHaveLength(3);
   });
 
@@ -108,11 +108,11 @@ describe('where our key is shared, a request with a key of its client', () => {
     });
     expect((await world.ask(target, { headers })).status).toBe(200);
     for (const own of [headers, { 'X-Api-Key': 'another' }, {}]) {
-      expect((await world.ask(INFO, { headers: own })).status).toBe(503);
+      expect((await world.ask(INFO, { headers: own })).status).toBe(429);
     }
     world.advance(1000);
     expect((await world.ask(INFO)).status).toBe(200);
-    expect((await world.ask(target, { headers })).status).toBe(503);
+    expect((await world.ask(target, { headers })).status).toBe(429);
     expect(keysIn(world)).toEqual([target === INFO ? 'invented' : undefined, OURS]);
   });
 
@@ -123,7 +123,7 @@ describe('where our key is shared, a request with a key of its client', () => {
     expect((await world.ask(target, { headers })).status).toBe(200);
     world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
     expect((await world.ask(INFO)).status).toBe(429);
-    expect(await world.ask(target, { headers })).toMatchObject({ status: 503, headers: { 'retry-after': '60' } });
+    expect(await world.ask(target, { headers })).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
     expect(arrivedAt(world)).toHaveLength(3);
     world.advance(60_000);
     expect((await world.ask(target, { headers })).status).toBe(200);
@@ -134,7 +134,7 @@ describe('where our key is shared, a request with a key of its client', () => {
     const keyed = () => world.ask(INFO, { headers: { 'X-Api-Key': 'invented' } });
     world.indexer.faults.inject(rateLimited('json', '60'), { times: 2 });
     for (const target of [INFO, newestBlock(world)]) await world.ask(target);
-    expect((await keyed()).status).toBe(503);
+    expect((await keyed()).status).toBe(429);
     world.advance(60_000);
     expect((await keyed()).status).toBe(200);
     expect(await world.proxy.metric('upstreamPaused')).toBe(1);
@@ -152,7 +152,7 @@ describe('where our key is not shared', () => {
       env: { ...NOT_SHARED, UPSTREAM_RPS: '1' },
       overrides: { admission: { patience: 1 } },
     });
-    expect([(await world.ask(INFO)).status, (await world.ask(INFO)).status]).toEqual([200, 503]);
+    expect([(await world.ask(INFO)).status, (await world.ask(INFO)).status]).toEqual([200, 429]);
     expect((await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).status).toBe(200);
     expect(keysIn(world)).toEqual([undefined, 'of-the-client']);
   });

@@ -187,21 +187,62 @@ const ELSEWHERE = [
 ] as const;
 
 describe('an API path that no prefix covers', () => {
+  const V2 = 'clients of /api/v2 are only passed through, and PASSTHROUGH_PREFIXES does not allow it';
   it.each([
     [
       'PASSTHROUGH=on',
       { PASSTHROUGH: 'on' },
+      'PASSTHROUGH_PREFIXES does not allow it',
       /below \/api\/v3\/ are served.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/,
     ],
-    ['PASSTHROUGH=off', { PASSTHROUGH: 'off' }, /PASSTHROUGH=on.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/],
-  ])('gets 501 with the name of the setting, with %s', async (_, env, says) => {
+    [
+      'PASSTHROUGH=off',
+      { PASSTHROUGH: 'off' },
+      'PASSTHROUGH does not allow it',
+      /PASSTHROUGH=on.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/,
+    ],
+  ])('gets 501 with its path, and is explained with the settings, with %s', async (_, env, why, explanation) => {
     await using world = await startPassThrough({ env });
     for (const [method, target] of ELSEWHERE) {
       const { status, text, cache } = await world.ask(target, { method, ...(method === 'POST' && { body: '{}' }) });
       expect([target, status, cache]).toEqual([target, 501, { detail: 'not-served' }]);
-      if (method !== 'HEAD') expect(JSON.parse(text)).toEqual({ error: expect.stringMatching(says) });
+      const [path = ''] = target.split('?');
+      const isV2 = path.startsWith('/api/v2/');
+      if (method !== 'HEAD')
+        expect(JSON.parse(text)).toEqual({ error: `${path} is not served here: ${isV2 ? V2 : why}` });
+      const explained = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
+      expect(explained.status).toBe(501);
+      expect(explained.text).toMatch(isV2 ? /@ton\/ton.*PASSTHROUGH_PREFIXES=\/api\/v3\/,\/api\/v2\// : explanation);
     }
     expect(arrivedAt(world)).toEqual([]);
+  });
+
+  it('is shown in full up to 100 characters, and logged once a minute without its long parts', async () => {
+    await using world = await startPassThrough({ env: { PASSTHROUGH: 'off' }, stopsTime: true });
+    const lines = () => world.proxy.log.filter(({ msg }) => msg.startsWith('clients request a path'));
+    const long = `/api/v3/x/${'f'.repeat(200)}`;
+    for (let times = 0; times < 2; times++) {
+      const answer = await world.proxy.exchange(head('GET /api/v3/a"b'));
+      expect(answer).toContain('\r\n\r\n{"error":"a\\"b is not served here: PASSTHROUGH does not allow it"}');
+      expect(JSON.parse((await world.ask(long)).text).error).toMatch(/^x\/f{98}\.\.\. is not served here: /);
+    }
+    expect(lines()).toMatchObject([
+      { level: 30 },
+      { path: '/api/v3/x/…', why: expect.stringContaining('PASSTHROUGH=on') },
+    ]);
+    world.advance(60_000);
+    await world.ask(long);
+    expect(lines()).toHaveLength(3);
+  });
+
+  it('is logged for 20 paths a minute at most', async () => {
+    await using world = await startPassThrough({ env: { PASSTHROUGH: 'off' }, stopsTime: true });
+    const lines = () => world.proxy.log.filter(({ msg }) => msg.startsWith('clients request a path'));
+    for (let n = 0; n < 30; n++) await world.ask(`/api/v3/path${n}`);
+    expect(lines()).toHaveLength(20);
+    world.advance(60_000);
+    await world.ask('/api/v3/path29');
+    expect(lines()).toHaveLength(21);
   });
 
   it('gets 501 below /api/v3/ too, if the prefixes do not name that', async () => {

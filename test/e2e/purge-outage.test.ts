@@ -40,7 +40,7 @@ describe('a purge and an unreliable Redis', () => {
     const target = world.blockSet();
     for (const proxy of [one, other]) await proxy.reply(target);
     await world.redis.kill();
-    await expect.poll(() => one.log.some(({ msg }) => msg.includes('Redis is away'))).toBe(true);
+    await expect.poll(() => one.log.some(({ msg }) => msg.includes('Redis is unreachable'))).toBe(true);
     const { status, text } = await purge(one, { seqno: world.seqno });
     expect(status).toBe(503);
     expect(JSON.parse(text).error).toMatch(

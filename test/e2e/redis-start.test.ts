@@ -56,7 +56,7 @@ describe.each([
     const first = await Promise.race([starting, twice]);
     await using proxy = await starting;
     expect(first).not.toBe('twice');
-    await expect.poll(() => warnings(proxy)).toEqual([expect.stringMatching(/^DEGRADED: .*Redis is away/)]);
+    await expect.poll(() => warnings(proxy)).toEqual([expect.stringMatching(/^DEGRADED: .*Redis is unreachable/)]);
     const { conditions } = JSON.parse((await proxy.askAdmin('/status.json')).text);
     expect(conditions[0]).toMatchObject({ name: 'redis-unavailable', says: expect.stringContaining(reason) });
     await comeBack(redis);

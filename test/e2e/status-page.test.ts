@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StatusMessage } from '../../src/operate/status/status-pages.ts';
 import { CONDITIONS } from '../../src/tell/conditions.ts';
 import { failed } from '../../src/tools/simulator/faults.ts';
+import { GUARD_MS } from '../support/patience.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { newestBlock, parentOfSettled, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
@@ -38,6 +39,71 @@ describe('the status page', () => {
     expect((await world.proxy.askAdmin('/', { method: 'HEAD' })).text).toBe('');
   });
 
+  it('transfers at most 70 KB for its first load, charts included, and nothing of a file that is known', async () => {
+    const gzip = { 'Accept-Encoding': 'gzip' };
+    const scripts = [
+      'ask',
+      'charts',
+      'flow',
+      'purge-of',
+      'shown-request',
+      'status',
+      'tables',
+      'told',
+      'words',
+      'uplot',
+    ];
+    const files = [
+      ...scripts.map((name) => `/status/${name}.js`),
+      '/status/status.css',
+      '/status/uplot.css',
+      '/status/icon.svg',
+    ];
+    let bytes = 0;
+    for (const path of ['/', '/status.json', '/status.json?since=0', ...files]) {
+      const { status, headers } = await world.proxy.askAdmin(path, { headers: gzip });
+      expect(status, path).toBe(200);
+      if (path !== '/status.json') expect(headers['content-encoding'], path).toBe('gzip');
+      bytes += Number(headers['content-length']);
+    }
+    // The history of five minutes, of which this instance has hardly any, is 20 KB.
+    expect(bytes).toBeLessThan(50_000);
+    for (const path of files) {
+      const { headers } = await world.proxy.askAdmin(path, { headers: gzip });
+      const known = { ...gzip, 'If-None-Match': String(headers.etag) };
+      const again = await world.proxy.askAdmin(path, { headers: known });
+      expect([again.status, again.text], path).toEqual([304, '']);
+      const plain = await world.proxy.askAdmin(path, { headers: { 'Accept-Encoding': 'gzip;q=0' } });
+      expect(plain.headers['content-encoding']).toBeUndefined();
+    }
+  });
+
+  it('has its first line, the last hour and what happened as HTML, for who may read the numbers', async () => {
+    world.indexer.faults.inject(failed(500, 'json', undefined, { error: '<script>alert(1)</script> & more' }));
+    const pageFor = async (headers: Record<string, string> = {}) => (await world.proxy.askAdmin('/', { headers })).text;
+    await vi.waitFor(async () => {
+      for (let time = 0; time < 5; time++) await world.ask(unknownTransaction());
+      expect(await pageFor()).toContain('<html lang="en" class="failing">');
+    }, GUARD_MS);
+    const page = await pageFor();
+    expect(page).toMatch(/<title>FAILING: .* – toncache<\/title>/);
+    expect(page).toMatch(/>FAILING<\/span>.* for .*: \d+ % of requests fail\. The indexer answers 500/);
+    expect(page).toContain('href="status/docs/the-indexer-fails"');
+    expect(page.match(/<i class="/g)).toHaveLength(60);
+    expect(page).toMatch(/\d\d:\d\d UTC/);
+    expect(page).not.toMatch(/<script>|alert\(1\)<|\{\w+\}/);
+    expect(await pageFor({ 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' })).toContain('FAILING');
+    for (const headers of [
+      { Host: 'rebound.example' },
+      { Host: 'rebound.example', 'Sec-Fetch-Mode': 'navigate' },
+      { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' },
+    ]) {
+      const hidden = await pageFor(headers as Record<string, string>);
+      expect(hidden).not.toMatch(/FAILING|500|\{\w+\}/);
+      expect(hidden).toContain('status/status.js');
+    }
+  });
+
   it('links to the metrics and the numbers', async () => {
     const { text } = await world.proxy.askAdmin('/');
     for (const path of ['metrics', 'status.json']) {
@@ -70,7 +136,7 @@ describe('the status page', () => {
       expect(seen.get(path), path).not.toMatch(/\]\(|\| ---|`/);
     }
     expect(seen.get('/status/docs/')).toBe(seen.get('/status/docs/README.md'));
-    expect(seen.get('/status/docs/the-indexer-fails')).toContain('<td><em>cannot be reached</em></td>');
+    expect(seen.get('/status/docs/the-indexer-fails')).toContain('<td><em>unreachable</em></td>');
     for (const [path, text] of seen) {
       for (const [, href = ''] of text.matchAll(/<a href="([^"]*#[^"]*)"/g)) {
         const { pathname, hash, host } = new URL(href, `http://host${path}`);
@@ -90,7 +156,7 @@ describe('the status page', () => {
       expect(upstreams[0]).toMatchObject({ state: 'healthy', slotLimit: 64 });
       expect(upstreams[0]?.statuses['200']).toBeGreaterThan(0);
       expect(upstreams[0]?.statuses['500']).toBeGreaterThan(0);
-    }, 20_000);
+    }, GUARD_MS);
   });
 
   it('shows a single indexer without requests as idle, and one that answers nothing of use as unhealthy', async () => {
@@ -99,7 +165,7 @@ describe('the status page', () => {
     await vi.waitFor(async () => {
       for (let time = 0; time < 5; time++) await world.ask(unknownTransaction());
       expect((await statusOf(world.proxy)).upstreams[0]?.state).toBe('unhealthy');
-    }, 20_000);
+    }, GUARD_MS);
   });
 
   it('gets numbers and the most requested keys, with the history since a given moment', async () => {
@@ -114,7 +180,7 @@ describe('the status page', () => {
       const message = await statusOf(world.proxy, '?since=0');
       expect(message.rates?.['hit-memory']).toBeGreaterThan(0);
       return message;
-    }, 20_000);
+    }, GUARD_MS);
     expect(second.hitRatio).toBe(0.5);
     expect(second.keys).toEqual([
       {

@@ -4,7 +4,7 @@ import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { type Answered, type Asking, ask } from '../support/http-client.ts';
-import { PATIENT_COALESCING, PATIENT_REDIS } from '../support/patience.ts';
+import { GUARD_MS, PATIENT_COALESCING, PATIENT_REDIS } from '../support/patience.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { type ProxyOptions, type Reply, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
@@ -148,10 +148,21 @@ export class World implements AsyncDisposable {
     return this.indexer.requests.count('masterchainInfo');
   }
 
+  /**
+   * Resolves when the proxies have read the answers to all head polls that have arrived at the indexer. Time that is
+   * advanced before would be the time of these heads.
+   */
+  async untilHeadsAnswered(): Promise<void> {
+    const answered = (proxy: RunningProxy) => proxy.metric('upstreamRequests', { operation: 'masterchainInfo' });
+    const answeredByAll = async () =>
+      (await Promise.all(this.#proxies.map(answered))).reduce((sum, count) => sum + count, 0);
+    await expect.poll(async () => (await answeredByAll()) - this.headsAsked, { interval: 5 }).toBe(0);
+  }
+
   /** Resolves when a proxy has learned the head of the chain, after an earlier poll. */
   async untilHeadKnown(proxy = this.proxy): Promise<void> {
     const answered = () => proxy.metric('upstreamRequests', { operation: 'masterchainInfo' });
-    await vi.waitFor(async () => expect(await answered()).toBeGreaterThan(0), { timeout: 20_000, interval: 2 });
+    await vi.waitFor(async () => expect(await answered()).toBeGreaterThan(0), { timeout: GUARD_MS, interval: 2 });
   }
 
   /**
@@ -174,7 +185,7 @@ export class World implements AsyncDisposable {
         expect(reply.cache['ttl']).toBeGreaterThanOrEqual(0);
         return reply;
       },
-      { timeout: 20_000, interval: 2 },
+      { timeout: GUARD_MS, interval: 2 },
     );
   }
 
@@ -196,6 +207,6 @@ async function untilRedisIsUsed(proxy: RunningProxy): Promise<void> {
       await proxy.ask(WARM_UP + String(attempt++).padStart(64, '0'));
       expect(await proxy.metric('redisCalls', { call: 'read', outcome: 'absent' })).toBeGreaterThan(0);
     },
-    { timeout: 20_000, interval: 2 },
+    { timeout: GUARD_MS, interval: 2 },
   );
 }

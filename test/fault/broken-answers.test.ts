@@ -6,10 +6,9 @@ import type { World } from '../e2e/world.ts';
 import { freePort } from '../support/free-port.ts';
 import { startLoneTcpProxy } from '../support/lone-tcp-proxy.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
-import { answering, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
+import { answering, openBreakers, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
 
 const blockOf = (seqno: number) => targetOf('masterchainBlockShards', { seqno });
-const openBreakers = (proxy: RunningProxy) => proxy.metric('breakersOpen');
 
 /** The statuses of this many requests, one after the other. */
 async function statusesOf(proxy: RunningProxy, times: number, target: () => string): Promise<number[]> {

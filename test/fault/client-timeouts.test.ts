@@ -4,11 +4,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { nothingPending } from '../e2e/questions.ts';
 import { connectTo } from '../support/http-client.ts';
+import { PATIENT_TIMEOUT } from '../support/patience.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
-/** Longer than anything else here: connections must be cut before a request that waits for the indexer is given up. */
-const UPSTREAM_TIMEOUT = '4s';
 const SHORTEST = 100;
 /** The time for which an idle connection is kept longer than announced. */
 const KEEP_ALIVE_BUFFER = 1000;
@@ -43,7 +42,8 @@ function connectClient(url: string, { sends, trickles = false }: { sends: string
 }
 
 it('an answer that is passed through is cut when it pauses for UPSTREAM_TIMEOUT', async () => {
-  const UPSTREAM_TIMEOUT_MS = 300;
+  // Far longer than the beginning of its answer takes.
+  const UPSTREAM_TIMEOUT_MS = 3000;
   // The end of its answer never comes.
   const indexer = createServer((_, response) => void response.write('{"accounts":')).listen(0, '127.0.0.1');
   onTestFinished(() => indexer.close().closeAllConnections());
@@ -62,7 +62,7 @@ it.concurrent.each([true, false])(
   'idle connections and those with an incomplete request are cut before a waiting request is answered (http.fastLane: %j)',
   async (fastLane) => {
     await using world = await startFaultyWorld({
-      env: { UPSTREAM_TIMEOUT, PASSTHROUGH: 'on' },
+      env: { UPSTREAM_TIMEOUT: PATIENT_TIMEOUT, PASSTHROUGH: 'on' },
       overrides: {
         http: {
           fastLane,
@@ -73,7 +73,7 @@ it.concurrent.each([true, false])(
         },
       },
     });
-    world.indexer.faults.inject({ kind: 'hang' });
+    const gate = world.indexer.hold();
     const connectAll = (of: Readonly<Record<string, Parameters<typeof connectClient>[1]>>) =>
       Object.entries(of).map(([name, sending]) => ({ name, ...connectClient(world.proxy.url, sending) }));
     const waiting = connectAll({
@@ -92,18 +92,16 @@ it.concurrent.each([true, false])(
       'after an answer': { sends: get('/api/v3/pendingTraces?nothing') },
       'after an answer by Node': { sends: get('/') },
     });
-    const open = new Set([...half, ...idle].map(({ name }) => name));
-    for (const { name, ended } of [...half, ...idle]) void ended.then(() => open.delete(name));
-    await Promise.race(waiting.map(({ socket }) => once(socket, 'data')));
-    expect([...open]).toEqual([]);
     for (const { ended } of half) expect(await ended).toBeGreaterThan(SHORTEST);
     for (const { ended } of idle) expect(await ended).toBeGreaterThan(SHORTEST + KEEP_ALIVE_BUFFER);
     // The system drops the refusal of a client whose next byte meets a closed connection.
     for (const { name, text } of half.filter(({ trickles }) => !trickles)) {
       expect([name, text()]).toEqual([name, expect.stringMatching(REFUSED)]);
     }
+    expect(waiting.map(({ socket, text }) => [socket.readableEnded, text()])).toEqual(Array(3).fill([false, '']));
+    gate.release();
     await Promise.all(waiting.map(({ ended }) => ended));
     for (const { name, text } of waiting)
-      expect([name, text()]).toEqual([name, expect.stringMatching(/^HTTP\/1\.1 504 /)]);
+      expect([name, text()]).toEqual([name, expect.stringMatching(/^HTTP\/1\.1 200 /)]);
   },
 );

@@ -27,7 +27,7 @@ it('a hedge to an indexer whose head is older does not win with its 404', async 
   await using proxy = await startProxy({ upstreamUrl: `${newest.url},${older.url}`, env });
   const asked = proxy.ask(someChildren());
   const answered = () => proxy.metric('upstreamRequests', { upstream: older.url.slice(7), result: '404' });
-  await expect.poll(answered, { timeout: 20_000 }).toBe(1);
+  await expect.poll(answered).toBe(1);
   expect(newest.asked).toHaveLength(1);
   gated.give(children('a'));
   expect((await asked).status).toBe(200);
@@ -79,7 +79,7 @@ it.each([
   const before = sentTo();
   const inFlight = () => proxy.metric('upstreamInFlight');
   const asked = proxy.reply(target);
-  await expect.poll(inFlight, { timeout: 20_000 }).toBe(2);
+  await expect.poll(inFlight).toBe(2);
   gated.give(second);
   const { text } = await asked;
   expect(await proxy.reply(target)).toMatchObject({ text, cache: { hit: true } });

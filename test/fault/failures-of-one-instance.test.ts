@@ -35,7 +35,7 @@ const OPTIONS = {
   stopsTime: true,
   // A lease lasts for half of it, by the clock of Redis.
   env: { UPSTREAM_TIMEOUT: '60s' },
-  overrides: { admission: PATIENT_ADMISSION, coalescing: { failureTtl: 60_000 } },
+  overrides: { admission: PATIENT_ADMISSION, coalescing: { failureTtl: 60_000, failedLease: 60_000 } },
 };
 
 beforeEach(async () => {
@@ -92,7 +92,7 @@ describe('a failure of one instance is not returned to clients of another one', 
   it.each<[string, Fault, number, string]>([
     ['401', refusedKey(401), 502, 'upstream-unauthorized'],
     ['403', refusedKey(403), 502, 'upstream-unauthorized'],
-    ['429 for its key', rateLimited('json', '20'), 503, 'upstream-rate-limited'],
+    ['429 for its key', rateLimited('json', '20'), 429, 'upstream-rate-limited'],
     ['501', notServed('masterchainBlockShards', 'not-implemented'), 501, 'not-served'],
     ['a path that its server does not have', notServed('masterchainBlockShards', 'no-path'), 501, 'not-served'],
     ['a redirect to a login', redirected(), 502, 'upstream-redirect'],
@@ -106,7 +106,12 @@ describe('a failure of one instance is not returned to clients of another one', 
     ['a 500 whose error is not text', failed(500, 'json', undefined, { error: { code: 1 } }), 500, 'upstream-error'],
     ['504 without a body', answering('', {}, 504), 504, 'upstream-error'],
     ['407 of an egress proxy, in HTML', answering('<h1>407</h1>', gateway, 407), 407, 'upstream-error'],
-    ['402 of a provider', failed(402, 'json', undefined, { ok: false, error: 'no plan' }), 402, 'upstream-error'],
+    [
+      '402 of a provider',
+      failed(402, 'json', undefined, { ok: false, error: 'no plan' }),
+      502,
+      'upstream-unauthorized',
+    ],
     ['a reset', { kind: 'reset' }, 502, 'upstream-reset'],
     ["the indexer's own 500", own(500), 500, 'upstream-error'],
     ["the indexer's own 422", own(422), 422, 'upstream-error'],

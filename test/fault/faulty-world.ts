@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import type { Fault } from '../../src/tools/simulator/faults.ts';
 import { ANY_WORLD, World, type WorldOptions, type WorldProxyOptions } from '../e2e/world.ts';
-import type { Reply } from '../support/start-proxy.ts';
+import { ask } from '../support/http-client.ts';
+import { metricIn } from '../support/metric.ts';
+import type { Reply, RunningProxy } from '../support/start-proxy.ts';
 
 /** Clients wait without a limit: nothing depends on the speed of the machine. */
 export const PATIENT_ADMISSION = { patience: 3_600_000, maxMemoryShare: 1 };
@@ -60,4 +62,10 @@ export async function expectNotKept(world: World, target: string): Promise<void>
   const before = world.forwarded.length;
   const again = await world.ask(target);
   expect([again.status, again.cache['fwd'], world.forwarded.length]).toEqual([200, 'miss', before + 1]);
+}
+
+/** The number of circuit breakers that are open or, on a busy machine, half-open by now. */
+export async function openBreakers({ adminUrl }: RunningProxy): Promise<number> {
+  const { text } = await ask(adminUrl, '/metrics');
+  return metricIn(text, 'breakersOpen') + metricIn(text, 'breakersHalfOpen');
 }

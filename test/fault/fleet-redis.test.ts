@@ -29,17 +29,20 @@ describe('while two instances wait for a third one, a Redis', () => {
   ])('%s ends their wait: each loads from the indexer itself, immediately', async (_, fail) => {
     await using redis = await startRedis();
     const indexer = new GatedAnswers();
-    // The look-up and the acquisition at the beginning are not the subject.
-    const patientAtFirst = { redis: { budget: 1000, commandTimeout: 5000 } };
-    await using fleet = await Fleet.start(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
+    // The look-up and the acquisition at the beginning are not the subject. Their leases would last for an hour.
+    const hour = 3_600_000;
+    const overrides = {
+      redis: { budget: 5000 },
+      coalescing: { collapseWindow: hour },
+      upstream: { timeout: 2 * hour },
+    };
+    await using fleet = await Fleet.start(indexer.answer, { redisUrl: redis.url, overrides });
     const target = someChildren();
     const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
     await fleet.untilAsked(1);
     await fleet.untilFollowed(2);
     await fail(redis);
-    const failedAt = performance.now();
     await fleet.untilAsked(3);
-    expect(performance.now() - failedAt).toBeLessThan(10 * (100 + 1000));
     for (let time = 0; time < 3; time++) indexer.give(children('a'));
     expect(distinctAnswers(await Promise.all(asking))).toEqual(RIGHT);
     expect(fleet.asked).toBe(3);
@@ -64,7 +67,7 @@ describe('while two instances wait for a third one, a Redis', () => {
       if (fleet.asked === 1) proxy.resetNextReplyAfterBytes(3);
       return fleet.asked;
     };
-    await expect.poll(resetUntilAsked, { timeout: 20_000, interval: 500 }).toBeGreaterThan(1);
+    await expect.poll(resetUntilAsked, { interval: 500 }).toBeGreaterThan(1);
     for (let time = 0; time < 3; time++) indexer.give(children('a'));
     expect(distinctAnswers(await Promise.all(asking))).toEqual(RIGHT);
     expect(fleet.asked).toBeLessThanOrEqual(3);
@@ -107,15 +110,12 @@ describe('a Redis of three instances', () => {
     expect(fleet.asked).toBeLessThanOrEqual(3 * 100);
     await mend(redis);
     await expect
-      .poll(
-        async () => {
-          const target = someChildren();
-          const before = fleet.asked;
-          expect(distinctAnswers(await fleet.ask(target, 30))).toEqual(RIGHT);
-          return fleet.asked - before;
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        const target = someChildren();
+        const before = fleet.asked;
+        expect(distinctAnswers(await fleet.ask(target, 30))).toEqual(RIGHT);
+        return fleet.asked - before;
+      })
       .toBe(1);
     expectTransitionsOnly(fleet);
   });

@@ -5,7 +5,6 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripte
 import { startProxy } from '../support/start-proxy.ts';
 
 const MAX_CONCURRENCY = 4;
-const POLL = { timeout: 20_000 };
 
 const askedOf = ({ heads }: ScriptedUpstream) => heads.filter((head) => head.includes('adjacentTransactions')).length;
 
@@ -25,7 +24,7 @@ it('no indexer exceeds its concurrency limit when requests lose to hedges, and a
   };
   // All slots of both are taken before one of them answers.
   const hedged = ask(2 * MAX_CONCURRENCY);
-  await expect.poll(() => [askedOf(hung), askedOf(well)], POLL).toEqual([MAX_CONCURRENCY, MAX_CONCURRENCY]);
+  await expect.poll(() => [askedOf(hung), askedOf(well)]).toEqual([MAX_CONCURRENCY, MAX_CONCURRENCY]);
   open();
   expect(await hedged).toEqual([200]);
   expect(askedOf(well)).toBe(2 * MAX_CONCURRENCY);
@@ -34,5 +33,5 @@ it('no indexer exceeds its concurrency limit when requests lose to hedges, and a
   expect(askedOf(hung)).toBe(MAX_CONCURRENCY);
   expect(await proxy.metric('upstreamInFlight')).toBe(MAX_CONCURRENCY);
   for (let each = 0; each < MAX_CONCURRENCY; each++) gated.give(children('a'));
-  await expect.poll(() => proxy.metric('upstreamInFlight'), POLL).toBe(0);
+  await expect.poll(() => proxy.metric('upstreamInFlight')).toBe(0);
 });

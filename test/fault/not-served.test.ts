@@ -3,6 +3,7 @@ import { failed, notServed } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { answeringJson } from '../support/json-upstream.ts';
+import { GUARD_MS } from '../support/patience.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { startEndingWorld } from './faulty-world.ts';
@@ -43,8 +44,10 @@ describe('an operation that the indexer does not serve', () => {
         expect(await world.proxy.metric(`toncache_${metric}`)).toBe(0);
       }
       expect(await world.proxy.metric('condition', { name: 'not-served' })).toBe(1);
-      const warnings = world.proxy.log.filter(({ level }) => level >= 40);
-      expect(warnings).toEqual([expect.objectContaining({ level: 40, msg: expect.stringContaining(REMEDY) })]);
+      const warnings = () => world.proxy.log.filter(({ level }) => level >= 40);
+      await expect
+        .poll(warnings)
+        .toEqual([expect.objectContaining({ level: 40, msg: expect.stringContaining(REMEDY) })]);
     },
   );
 
@@ -59,12 +62,13 @@ describe('an operation that the indexer does not serve', () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => world.ask(nothingPending())));
     expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(501));
     expect(askedFor(world)).toBe(2);
+    await world.proxy.askAdmin('/status.json');
     fault.remove();
     world.advance(30_000);
     expect((await world.ask(nothingPending())).status).toBe(200);
     world.advance(16_000);
     const over = { level: 30, condition: 'not-served', msg: expect.stringMatching(/^over after .* pendingTraces: /) };
-    await vi.waitFor(() => expect(world.proxy.log).toContainEqual(expect.objectContaining(over)), 20_000);
+    await vi.waitFor(() => expect(world.proxy.log).toContainEqual(expect.objectContaining(over)), GUARD_MS);
   });
 
   it('makes the status page report "degraded" and the remedy', async () => {
@@ -75,7 +79,7 @@ describe('an operation that the indexer does not serve', () => {
       const { level, says } = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
       expect(level).toBe('DEGRADED');
       expect(says).toContain('the indexer does not serve pendingTraces: ');
-    }, 20_000);
+    }, GUARD_MS);
   });
 
   it.each(OTHERS)('is not concluded from %s', async (_, error) => {

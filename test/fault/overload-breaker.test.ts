@@ -5,7 +5,7 @@ import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransact
 import type { World } from '../e2e/world.ts';
 import { freePort } from '../support/free-port.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
+import { openBreakers, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
 import { expectRefused, refusedOf } from './refused-requests.ts';
 
 /** Requests this many keys of pendingTraces and returns the statuses. */
@@ -33,7 +33,7 @@ describe('the circuit breaker', () => {
       for (const target of [parentOfSettled(world), newestBlock(world)]) {
         expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
       }
-      expect(await world.proxy.metric('breakersOpen')).toBe(1);
+      expect(await openBreakers(world.proxy)).toBe(1);
       expect(await refusedOf(world, 'breaker-open')).toBe(31);
     },
   );
@@ -44,10 +44,10 @@ describe('the circuit breaker', () => {
     });
     const fault = world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     await statusesOfPending(world, 20);
-    expect(await world.proxy.metric('breakersOpen')).toBe(1);
+    expect(await openBreakers(world.proxy)).toBe(1);
     fault.remove();
     await expect.poll(async () => (await world.ask(nothingPending())).status).toBe(200);
-    expect(await world.proxy.metric('breakersOpen')).toBe(0);
+    expect(await openBreakers(world.proxy)).toBe(0);
     expect(await statusesOfPending(world, 20)).toEqual(Array(20).fill(200));
   });
 
@@ -59,13 +59,13 @@ describe('the circuit breaker', () => {
     await statusesOfPending(world, 20);
     world.advance(59_000);
     for (let time = 0; time < 20; time++) await world.ask(unknownTransaction());
-    expect(await world.proxy.metric('breakersOpen')).toBe(2);
+    expect(await openBreakers(world.proxy)).toBe(2);
     fault.remove();
     world.advance(1000);
     expectRefused(await world.ask(unknownTransaction()));
     expect((await world.ask(nothingPending())).status).toBe(200);
     expect((await world.ask(unknownTransaction())).status).toBe(404);
-    expect(await world.proxy.metric('breakersOpen')).toBe(0);
+    expect(await openBreakers(world.proxy)).toBe(0);
   });
 
   it.each([404, 422, 429])('does not open for %i', async (status) => {
@@ -77,7 +77,7 @@ describe('the circuit breaker', () => {
       world.advance(2);
     }
     expect(world.indexer.requests.count('adjacentTransactions')).toBe(40);
-    expect(await world.proxy.metric('breakersOpen')).toBe(0);
+    expect(await openBreakers(world.proxy)).toBe(0);
     expect(await refusedOf(world, 'breaker-open')).toBe(0);
   });
 
@@ -94,7 +94,7 @@ describe('the circuit breaker', () => {
     });
     await indexer.close();
     for (let time = 0; time < 20; time++) expect([502, 503]).toContain((await proxy.ask(unknownTransaction())).status);
-    expect(await proxy.metric('breakersOpen')).toBeGreaterThanOrEqual(3);
+    expect(await openBreakers(proxy)).toBeGreaterThanOrEqual(3);
     const again = await startIndexer({ port, chain });
     const status = async (target: string) => (await proxy.ask(target)).status;
     await expect.poll(() => status(nothingPending())).toBe(200);
@@ -102,7 +102,7 @@ describe('the circuit breaker', () => {
     const seqno = chain.headSeqno;
     await expect.poll(() => status(targetOf('masterchainBlockShards', { seqno }))).toBe(200);
     // The rest of the API, which is not passed through and so never requested, is not reported as cut off either.
-    expect(await proxy.metric('breakersOpen')).toBe(0);
+    expect(await openBreakers(proxy)).toBe(0);
     await again.close();
   });
 });
@@ -111,14 +111,14 @@ describe('after the pause of a 429', () => {
   it('only one trial is sent, and its success lets all others through', async () => {
     await using world = await startEndingWorld();
     world.indexer.faults.inject(rateLimited('text', '5'), { times: 2 });
-    expectRefused(await world.ask(newestBlock(world)));
-    expectRefused(await world.ask(unknownTransaction()));
+    expectRefused(await world.ask(newestBlock(world)), undefined, 429);
+    expectRefused(await world.ask(unknownTransaction()), undefined, 429);
     world.advance(5000);
     const gate = world.indexer.hold();
     const trial = await world.proxy.sendIn(nothingPending());
     await gate.arrived(1);
     const others = await Promise.all(Array.from({ length: 10 }, () => world.ask(unknownTransaction())));
-    for (const other of others) expectRefused(other);
+    for (const other of others) expectRefused(other, undefined, 429);
     gate.release();
     expect((await trial.answer).status).toBe(200);
     expect(world.forwarded).toHaveLength(3);

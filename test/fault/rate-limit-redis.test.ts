@@ -18,12 +18,13 @@ const LONGEST_WAIT_MS = 60_000;
 const now = () => performance.now();
 
 /** A rate limit with a Redis of its own, and each change between "the rate is shared" and "it is not". */
-async function limitOn(redis: RedisServer, budgetMs = PATIENT_REDIS.budget) {
+async function limitOn(redis: RedisServer) {
   const connection = await connectedRedis(redis.url);
   const sharedChanges: boolean[] = [];
+  const budget = { ms: PATIENT_REDIS.budget };
   const subject = new RateLimit({
     reserveShared: sharedReservations({
-      runScript: (...script) => withinBudget(budgetMs, () => connection.runScript(...script)),
+      runScript: (...script) => withinBudget(budget.ms, () => connection.runScript(...script)),
       call: redisBreaker({
         monotonic: now,
         breaker: { faults: 3, openMs: 200 },
@@ -50,7 +51,7 @@ async function limitOn(redis: RedisServer, budgetMs = PATIENT_REDIS.budget) {
     return sharedChanges.at(-1);
   };
   const takeUntil = (shared: boolean) => expect.poll(takeNext, { interval: 1 }).toBe(shared);
-  return { sharedChanges, slots, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
+  return { budget, sharedChanges, slots, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
 }
 
 /** Resolves when a count has not changed for a second. */
@@ -80,8 +81,9 @@ test('the rate is kept without Redis after it was killed, and shared again when 
 
 test('a hung Redis delays a few reservations by its budget, and then no more', async () => {
   await using redis = await startRedis();
-  await using limited = await limitOn(redis, 500);
+  await using limited = await limitOn(redis);
   await limited.take(5);
+  limited.budget.ms = 500;
   await redis.pause();
   await limited.take(20);
   expect(limited.sharedChanges).toEqual([false]);

@@ -29,7 +29,7 @@ describe('UPSTREAM_RPS', () => {
     const answers = [...waiting, ...(await Promise.all(early.map(({ answer }) => answer)))];
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(22);
-    for (const answered of refused) expectRefused(answered);
+    for (const answered of refused) expectRefused(answered, undefined, 429);
     expect(await refusedOf(world, 'rate-limit')).toBe(22);
     expect(world.forwarded).toHaveLength(3);
   });

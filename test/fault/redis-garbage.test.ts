@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { GUARD_MS } from '../support/patience.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { GarblingRedis } from './garbling-redis.ts';
 
@@ -49,7 +50,7 @@ it('a Redis that breaks each connection at its first command is reconnected to a
       if (garbling.connections > madeAt.length) madeAt.push(performance.now());
       expect(madeAt.length).toBeGreaterThanOrEqual(7);
     },
-    { timeout: 20_000, interval: 1 },
+    { timeout: GUARD_MS, interval: 1 },
   );
   const [first = 0, , , , , , seventh = 0] = madeAt;
   expect(seventh - first).toBeGreaterThan(0.9 * (10 + 20 + 40 + 80 + 160));

@@ -4,9 +4,9 @@ import type { Answered } from '../support/http-client.ts';
 
 export const NEVER = { env: { UPSTREAM_TIMEOUT: '60s' } };
 
-/** Expects that the request was refused, with a `Retry-After` of these seconds. */
-export function expectRefused({ status, text, headers }: Answered, retryAfter = /^[1-9][0-9]*$/): void {
-  expect([status, text]).toEqual([503, expect.stringMatching(/^\{"error":".+"\}$/)]);
+/** Expects that the request was refused, with a `Retry-After` of these seconds; with 429 if a rate is used up. */
+export function expectRefused({ status, text, headers }: Answered, retryAfter = /^[1-9][0-9]*$/, as = 503): void {
+  expect([status, text]).toEqual([as, expect.stringMatching(/^\{"error":".+"\}$/)]);
   expect(headers['retry-after']).toMatch(retryAfter);
   expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
 }

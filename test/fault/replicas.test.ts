@@ -3,6 +3,7 @@ import { failed, rateLimited, redirected, refusedKey } from '../../src/tools/sim
 import type { Indexer } from '../../src/tools/simulator/indexer.ts';
 import { USER_AGENT } from '../../src/version.ts';
 import type { Answered } from '../support/http-client.ts';
+import { GUARD_MS } from '../support/patience.ts';
 import { Replicas } from './replicas.ts';
 
 const RIGHT = [200];
@@ -15,16 +16,26 @@ function one(replicas: Replicas): Indexer {
 }
 
 describe('of two indexers', () => {
-  it('that are healthy, each gets at least two fifths of the requests', async () => {
-    await using replicas = await Replicas.start({});
-    // Long compared with the delay that a busy machine may add to one of them.
-    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 40;
-    for (let time = 0; time < 10; time++) expect(statuses(await replicas.askAtOnce(40))).toEqual(RIGHT);
-    expect(Math.min(...replicas.asked)).toBeGreaterThanOrEqual(160);
+  it('that are healthy and equally fast, each gets half of the requests', async () => {
+    await using replicas = await Replicas.start({ stopsTime: true });
+    /** Forty requests at once, of which each takes equally long. Returns how many each indexer got. */
+    const round = async () => {
+      const before = replicas.asked;
+      const gates = replicas.indexers.map((indexer) => indexer.hold('masterchainBlockShards'));
+      const answers = replicas.askAtOnce(40);
+      await expect.poll(() => gates.reduce((sum, { arrivals }) => sum + arrivals, 0), { interval: 5 }).toBe(40);
+      replicas.advance(10_000);
+      for (const gate of gates) gate.release();
+      expect(statuses(await answers)).toEqual(RIGHT);
+      return replicas.asked.map((count, index) => count - (before[index] ?? 0));
+    };
+    // Until they have answered, one of them is chosen at random for each request.
+    await round();
+    for (let time = 0; time < 5; time++) expect(await round()).toEqual([20, 20]);
   });
 
   it('one is killed under load: no request fails, and it is used again when it is back', async () => {
-    await using replicas = await Replicas.start({});
+    await using replicas = await Replicas.start({ stopsTime: true });
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 5;
     const loads = [replicas.askAtOnce(40)];
     await one(replicas).requests.arrived(10);
@@ -32,61 +43,74 @@ describe('of two indexers', () => {
     for (let time = 0; time < 10; time++) loads.push(replicas.askAtOnce(10));
     expect(statuses((await Promise.all(loads)).flat())).toEqual(RIGHT);
     expect(await replicas.metricOf(0, 'unhealthy')).toBe(1);
-    expect(replicas.proxy.log).toContainEqual(expect.objectContaining({ level: 40, condition: 'indexer-fails' }));
+    const told = expect.objectContaining({
+      level: 40,
+      condition: expect.stringMatching(/^(indexer-fails|not-reached)$/),
+    });
+    const logLater = () => {
+      replicas.advance(100);
+      return replicas.proxy.log;
+    };
+    await expect.poll(logLater).toContainEqual(told);
     const revived = await replicas.revive(0);
     await vi.waitFor(
       async () => {
+        replicas.advance(100);
         expect(statuses(await replicas.askAtOnce(20))).toEqual(RIGHT);
         expect(revived.requests.count('masterchainBlockShards')).toBeGreaterThan(10);
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: GUARD_MS, interval: 50 },
     );
   });
 
   it.each([
     ['answers 500', failed(500)],
     ['refuses the key with 401', refusedKey(401)],
+    ['refuses the key with 402', refusedKey(402)],
     ['refuses the key with 403', refusedKey(403)],
+    ['answers 408', failed(408)],
+    ['answers 451 with HTML', { kind: 'answer', status: 451, body: '<html>', headers: {} } as const],
     ['redirects', redirected()],
     ['resets connections', { kind: 'reset' } as const],
     ['answers with HTML', { kind: 'answer', status: 200, body: '<html>', headers: {} } as const],
-  ])('one %s: no request fails, and it gets few requests until it answers again', async (_, fault) => {
-    await using replicas = await Replicas.start({});
+  ])('one %s: no request fails, and it gets none after three until a trial is due', async (_, fault) => {
+    await using replicas = await Replicas.start({ stopsTime: true });
     one(replicas).faults.inject(fault, { operation: 'masterchainBlockShards' });
-    expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
-    // At most three, plus one trial for each second that the forty requests took.
-    expect(replicas.asked[0]).toBeGreaterThanOrEqual(1);
-    expect(replicas.asked[0]).toBeLessThanOrEqual(13);
+    expect(statuses(await replicas.askOneByOne(60))).toEqual(RIGHT);
+    const [asked = 0] = replicas.asked;
+    // The first one is sent once more if it broke the connection of a head poll.
+    expect([3, 4]).toContain(asked);
+    expect(await replicas.metricOf(0, 'unhealthy')).toBe(1);
+    replicas.advance(100);
+    expect(statuses(await replicas.askOneByOne(10))).toEqual(RIGHT);
+    expect(replicas.asked[0]).toBe(asked + 1);
     one(replicas).faults.clear();
+    replicas.advance(1000);
     await vi.waitFor(
       async () => {
         expect(statuses(await replicas.askOneByOne(2))).toEqual(RIGHT);
         expect(await replicas.metricOf(0, 'unhealthy')).toBe(0);
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: GUARD_MS, interval: 50 },
     );
   });
 
   it('one refuses the key: log and status page name it, and report that the other one answers', async () => {
-    await using replicas = await Replicas.start({});
+    await using replicas = await Replicas.start({ stopsTime: true });
     one(replicas).faults.inject(refusedKey(401));
     const indexer = `127.0.0.1:${replicas.ports[0]}`;
     await vi.waitFor(
       async () => {
+        replicas.advance(100);
         expect(statuses(await replicas.askOneByOne(3))).toEqual(RIGHT);
         const { level, says } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
         expect(level).toBe('DEGRADED');
-        expect(says).toContain(`${indexer} refuses our API key (401: API key does not exist): check UPSTREAM_API_KEY`);
+        expect(says).toContain(`${indexer} refuses our API key (401: API key does not exist): check UPSTREAM_API_KEY.`);
       },
-      { timeout: 20_000, interval: 100 },
+      { timeout: GUARD_MS, interval: 100 },
     );
     const lines = replicas.proxy.log.filter(({ level }) => level >= 40);
-    // The indexer answered a head poll a moment ago, so the first line does not name the key as the cause.
-    expect(lines[0]).toMatchObject({
-      condition: 'indexer-error',
-      msg: `NOTE: ${indexer} answers 401 (API key does not exist)`,
-    });
-    expect(lines).toContainEqual(expect.objectContaining({ condition: 'indexer-fails' }));
+    expect(lines.length).toBeGreaterThan(0);
     expect(lines.every((line) => 'upstream' in line && line.upstream === indexer)).toBe(true);
   });
 
@@ -104,7 +128,7 @@ describe('of two indexers', () => {
         ]);
         expect(upstreams[0]).not.toHaveProperty('lagBlocks');
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: GUARD_MS, interval: 200 },
     );
   });
 
@@ -119,7 +143,7 @@ describe('of two indexers', () => {
   });
 
   it('both refuse the keys of clients whose requests are passed through: both stay healthy, without warnings', async () => {
-    await using replicas = await Replicas.start({}, { env: { PASSTHROUGH: 'on' } });
+    await using replicas = await Replicas.start({ stopsTime: true }, { env: { PASSTHROUGH: 'on' } });
     for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'other' });
     for (let time = 0; time < 20; time++) {
       const passed = await replicas.proxy.ask('/api/v3/account', { headers: { 'X-Api-Key': 'of-a-client' } });
@@ -154,7 +178,7 @@ describe('of two indexers', () => {
 
   it('one answers 429 for one key: the other one answers it, and both get requests for other keys', async () => {
     const rows = { shardsFinal: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } };
-    await using replicas = await Replicas.start({}, { overrides: { rows } });
+    await using replicas = await Replicas.start({ stopsTime: true }, { overrides: { rows } });
     const bad = replicas.freshPage();
     const query = bad.slice(bad.indexOf('limit='));
     const [limited, answered] = replicas.indexers.map(({ faults }, index) =>
@@ -164,7 +188,6 @@ describe('of two indexers', () => {
     );
     for (let time = 0; time < 20; time++) expect((await replicas.proxy.ask(bad)).status).toBe(200);
     expect([limited?.hits, answered?.hits]).toEqual([1, 20]);
-    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 40;
     const before = replicas.asked;
     for (let time = 0; time < 5; time++) expect(statuses(await replicas.askAtOnce(40))).toEqual(RIGHT);
     expect(Math.min(...replicas.asked.map((count, index) => count - (before[index] ?? 0)))).toBeGreaterThan(50);
@@ -184,8 +207,7 @@ describe('of two indexers', () => {
 
   it('both are a minute behind: both get requests, as a single indexer would', async () => {
     const prepare = (indexers: Indexer[]) => indexers.forEach(({ replicas: [replica] }) => void replica.lag(60_000));
-    await using replicas = await Replicas.start({ prepare });
-    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 5;
+    await using replicas = await Replicas.start({ prepare, stopsTime: true });
     const seqno = replicas.newestSeqno - 200;
     const answers = await Promise.all(Array.from({ length: 60 }, () => replicas.proxy.ask(replicas.freshPage(seqno))));
     expect(statuses(answers)).toEqual(RIGHT);
@@ -232,11 +254,14 @@ describe('a backup', () => {
   });
 
   it('has a rate of its own', async () => {
-    await using replicas = await Replicas.start({ backups: 1 }, { env: { ...KEYS, UPSTREAM_BACKUP_RPS: '1' } });
+    // Its clock stands still: only the reservations at 0 and 1 s come in time, however long the requests take. The poll
+    // of the backup's head may have one of them.
+    const options = { env: { ...KEYS, UPSTREAM_BACKUP_RPS: '1' }, overrides: { admission: { patience: 1500 } } };
+    await using replicas = await Replicas.start({ backups: 1, stopsTime: true }, options);
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     await replica.close();
-    expect(statuses(await replicas.askAtOnce(20))).toContain(503);
-    expect(backup.requests.count('masterchainBlockShards')).toBeLessThanOrEqual(3);
+    expect(statuses(await replicas.askAtOnce(20))).toContain(429);
+    expect([1, 2]).toContain(backup.requests.count('masterchainBlockShards'));
   });
 
   it('gets the requests that would otherwise be refused because the replicas are full', async () => {

@@ -9,6 +9,41 @@ const BLOCK_MS = 400;
 /** Every indexer that is not far behind has blocks of this age. */
 const OLD_BLOCKS = 20;
 
+/** Instants, epoch ms: real ones, or those of a clock that only a test moves. */
+interface ReplicasClock {
+  readonly now: () => number;
+  readonly advance: (ms: number) => void;
+}
+
+function realClock(): ReplicasClock {
+  const advance = () => {
+    throw new Error('the clock moves by itself');
+  };
+  return { now: Date.now, advance };
+}
+
+function stoppedClock(): ReplicasClock {
+  let now = Date.now();
+  const advance = (ms: number) => {
+    now += ms;
+  };
+  return { now: () => now, advance };
+}
+
+interface ReplicasOptions {
+  /** Default: 2. */
+  readonly count?: number;
+  /** The last ones of them are backups. */
+  readonly backups?: number;
+  /** Runs before the proxy starts. */
+  readonly prepare?: (indexers: Indexer[]) => void;
+  /**
+   * The chain and all durations stand still until the test advances the clock: a request takes as long as the test
+   * says, however busy the machine is.
+   */
+  readonly stopsTime?: boolean;
+}
+
 /** Several simulated indexers of one chain, with a proxy in front of them. */
 export class Replicas implements AsyncDisposable {
   readonly proxy: RunningProxy;
@@ -17,24 +52,26 @@ export class Replicas implements AsyncDisposable {
   readonly ports: readonly number[];
   /** The last page that {@link freshPage} returned. */
   lastPage = '';
+  readonly #clock: ReplicasClock;
   readonly #startAt: number;
   readonly #revived: Indexer[] = [];
   #limit = 100;
 
-  private constructor(proxy: RunningProxy, indexers: readonly Indexer[], startAt: number) {
+  private constructor(proxy: RunningProxy, indexers: readonly Indexer[], clock: ReplicasClock, startAt: number) {
     this.proxy = proxy;
     this.indexers = indexers;
     this.ports = indexers.map(({ port }) => port);
+    this.#clock = clock;
     this.#startAt = startAt;
   }
 
-  /** `prepare` runs before the proxy starts. The last `backups` of the indexers are backups. */
   static async start(
-    { count = 2, backups = 0, prepare }: { count?: number; backups?: number; prepare?: (indexers: Indexer[]) => void },
+    { count = 2, backups = 0, prepare, stopsTime = false }: ReplicasOptions,
     { env, overrides }: Pick<ProxyOptions, 'env' | 'overrides'> = {},
   ): Promise<Replicas> {
-    const startAt = Date.now() - HISTORY_MS;
-    const start = () => startIndexer({ chain: new Chain({ startAt }) });
+    const clock = stopsTime ? stoppedClock() : realClock();
+    const startAt = clock.now() - HISTORY_MS;
+    const start = () => startIndexer({ chain: new Chain({ startAt }), now: clock.now });
     const indexers = await Promise.all(Array.from({ length: count }, start));
     prepare?.(indexers);
     // A chain creates its history when it is first read. Without this, the first head polls would be answered too slowly.
@@ -46,8 +83,14 @@ export class Replicas implements AsyncDisposable {
       env: { ...(backups > 0 && { UPSTREAM_BACKUP_URL: backupUrl }), ...env },
       random: Math.random,
       ...(overrides && { overrides }),
+      ...(stopsTime && { monotonic: () => clock.now() - startAt, wall: clock.now }),
     });
-    return new Replicas(proxy, indexers, startAt);
+    return new Replicas(proxy, indexers, clock, startAt);
+  }
+
+  /** Advances a clock that stands still. */
+  advance(ms: number): void {
+    this.#clock.advance(ms);
   }
 
   /** A page of a masterchain block that all indexers have, and that has not been requested yet. */
@@ -58,7 +101,7 @@ export class Replicas implements AsyncDisposable {
 
   /** The newest block of an indexer that does not lag. */
   get newestSeqno(): number {
-    return 62_000_000 + Math.floor((Date.now() - this.#startAt) / BLOCK_MS);
+    return 62_000_000 + Math.floor((this.#clock.now() - this.#startAt) / BLOCK_MS);
   }
 
   /** Requests fresh pages one after the other. */
@@ -76,7 +119,7 @@ export class Replicas implements AsyncDisposable {
   /** Starts another indexer on the port of a closed one. */
   async revive(index: number): Promise<Indexer> {
     const port = this.ports[index] ?? 0;
-    const revived = await startIndexer({ chain: new Chain({ startAt: this.#startAt }), port });
+    const revived = await startIndexer({ chain: new Chain({ startAt: this.#startAt }), now: this.#clock.now, port });
     this.#revived.push(revived);
     return revived;
   }

@@ -21,7 +21,7 @@ describe('a retry', () => {
     world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
     expect((await world.ask(nothingPending())).status).toBe(502);
     expect([world.forwarded.length, await refusedOf(world, 'rate-limit')]).toEqual([1, 0]);
-    expectRefused(await world.ask(nothingPending()));
+    expectRefused(await world.ask(nothingPending()), undefined, 429);
     expect([world.forwarded.length, await refusedOf(world, 'rate-limit')]).toEqual([1, 1]);
   });
 

@@ -27,8 +27,13 @@ afterEach(() => void vi.restoreAllMocks());
 
 describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a machine with the error %s', (code) => {
   it('refuses misses, opens no circuit breaker, and uses the indexer as soon as connections can be opened', async () => {
+    // In a container, whose memory is then compared with its limit.
+    vi.spyOn(process, 'constrainedMemory').mockReturnValue(2 ** 29);
     await using world = await startFaultyWorld();
     short.set(world.indexer.port, code);
+    vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => {
+      throw Object.assign(new Error(`${code}: uv_resident_set_memory`), { code });
+    });
     for (let time = 0; time < MANY; time++) {
       const reply = await world.ask(unknownTransaction());
       expectFailure(reply, 503);
@@ -41,10 +46,12 @@ describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a mac
     expect(await world.proxy.metric('upstreamRequests')).toBe(0);
     const { conditions } = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
     for (const { says } of conditions) expect(says).not.toContain('indexer');
-    const [first, ...others] = world.proxy.log.filter(({ level }) => level > 30).map(({ msg }) => msg);
-    expect(first).toMatch(/^DEGRADED: this process can open no more connections \(.+\)$/);
-    for (const msg of others)
-      expect(msg).toMatch(/^FAILING: 100 % of requests get no answer: this process can open no/);
+    const told = world.proxy.log.filter(({ level }) => level > 30).map(({ msg }) => msg);
+    expect(told.length).toBeGreaterThan(0);
+    for (const msg of told)
+      expect(msg).toMatch(
+        /^(DEGRADED|FAILING): (100 % of requests fail\. )?[Tt]his process can open no more connections \(\w+\)\.$/,
+      );
     short.clear();
     expect((await world.ask(unknownTransaction())).status).toBe(404);
   });
@@ -99,7 +106,6 @@ it('keeps serving if the system cannot accept a connection, and logs the error',
   for (const server of servers.slice(-2)) server.emit('error', error);
   expect((await world.ask(unknownTransaction())).status).toBe(404);
   expect((await world.proxy.askAdmin('/healthz')).status).toBe(200);
-  expect(world.proxy.log.map(({ msg }) => msg)).toContainEqual(
-    expect.stringContaining('this process can open no more connections (accept ENOBUFS)'),
-  );
+  const told = () => world.proxy.log.map(({ msg }) => msg);
+  await expect.poll(told).toContain('DEGRADED: this process can open no more connections (ENOBUFS).');
 });

@@ -6,7 +6,7 @@ import { open as openSocket } from '../e2e/pass-through-world.ts';
 import { ANY_WORLD, World } from '../e2e/world.ts';
 import { EventsClient, refusedWith, SSE, WebSocketClient, WS } from '../support/stream-clients.ts';
 
-const PATIENCE = { timeout: 20_000, interval: 2 };
+const PATIENCE = { interval: 2 };
 
 /** `upstreamUrl` replaces the simulated indexer. */
 function startWorld(upstreamUrl?: string, passThrough = {}): Promise<World> {

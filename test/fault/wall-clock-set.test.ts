@@ -1,15 +1,13 @@
 import { describe, expect, inject, it, vi } from 'vitest';
 import { type Answered, ask } from '../support/http-client.ts';
 import { answeringJson, children, NOT_FOUND } from '../support/json-upstream.ts';
-import { PATIENT_REDIS } from '../support/patience.ts';
+import { GUARD_MS, PATIENT_REDIS } from '../support/patience.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { startProxy } from '../support/start-proxy.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Far longer than any step here, and far shorter than an hour. */
-const GUARD_MS = 60_000;
 const SOON = { timeout: GUARD_MS, interval: 20 };
 
 const ABSENT = `/api/v3/pendingTraces?ext_msg_hash=${'ab'.repeat(32)}`;

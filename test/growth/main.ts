@@ -1,6 +1,7 @@
 /**
  * Prints the number of files and functions of `src` that run for a hit and for a miss in front of one indexer without
- * Redis, next to the figures in `test/flow.json`. It shows growth, and is never a limit. `--write` writes the figures.
+ * Redis, next to the figures in `test/flow.json`. It shows growth, and is never a limit. `--write` writes the figures. `--names`
+ * prints the functions that run for a miss whose first request breaks.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createApp } from '../../src/app.ts';
@@ -38,6 +39,12 @@ try {
   for (const name of ['hit', 'miss'] as const) {
     const [now, then] = [flows[name], before[name]];
     console.log(`a ${name} runs ${now.files} files (${then.files}) and ${now.functions} functions (${then.functions})`);
+  }
+  if (process.argv.includes('--names')) {
+    // The request breaks on an idle connection and on a new one, so that a second try follows.
+    indexer.faults.inject({ kind: 'reset' }, { times: 2 });
+    const { names } = await recordFlow(() => get(90));
+    console.log(names.join('\n'));
   }
   if (process.argv.includes('--write')) writeFileSync(FLOW_FILE, `${JSON.stringify(flows, undefined, 2)}\n`);
 } finally {

@@ -9,8 +9,13 @@ export interface Flow {
   readonly functions: number;
 }
 
+/** The same, with the functions that have a name: `answer/load.ts load`. */
+export interface RecordedFlow extends Flow {
+  readonly names: readonly string[];
+}
+
 /** Counts the files and functions of `src` without `tools` that run during `run`, and in the work that it leaves. */
-export async function recordFlow(run: () => Promise<unknown>): Promise<Flow> {
+export async function recordFlow(run: () => Promise<unknown>): Promise<RecordedFlow> {
   const session = new Session();
   session.connect();
   try {
@@ -23,9 +28,15 @@ export async function recordFlow(run: () => Promise<unknown>): Promise<Flow> {
     const { result } = await session.post('Profiler.takePreciseCoverage');
     const ran = result
       .filter(({ url }) => url.startsWith(SOURCE) && !url.startsWith(TOOLS))
-      .map(({ functions }) => functions.filter(({ ranges }) => ranges.some(({ count }) => count > 0)).length)
-      .filter((functions) => functions > 0);
-    return { files: ran.length, functions: ran.reduce((sum, functions) => sum + functions, 0) };
+      .map(({ url, functions }) => ({
+        file: url.slice(SOURCE.length),
+        functions: functions.filter(({ ranges }) => ranges.some(({ count }) => count > 0)),
+      }))
+      .filter(({ functions }) => functions.length > 0);
+    const names = ran.flatMap(({ file, functions }) =>
+      functions.flatMap(({ functionName }) => (functionName === '' ? [] : `${file} ${functionName}`)),
+    );
+    return { files: ran.length, functions: ran.reduce((sum, { functions }) => sum + functions.length, 0), names };
   } finally {
     session.disconnect();
   }

@@ -17,7 +17,7 @@ const LATEST_MS = 10 * TIMEOUT_MS;
 const MOST_RSS = 700 * MIB;
 const LOOK_EVERY_MS = 250;
 /** In addition to the indexer's own 4xx and 5xx. */
-const DOCUMENTED: readonly number[] = [200, 404, 502, 503, 504];
+const DOCUMENTED: readonly number[] = [200, 404, 429, 502, 503, 504];
 const PATH = '/api/v3/masterchainBlockShards?seqno=';
 const HIT = `${PATH}1`;
 const HIT_BODY = '{"blocks":[{"workchain":-1,"shard":"8000000000000000","seqno":1}],"mine":true}';

@@ -96,7 +96,7 @@ describe('check-config --connect of an indexer', () => {
       () => ({}),
       69,
       'WRONG',
-      '.*not answer as an indexer: it answers masterchainInfo without a block',
+      '.*not answer as an indexer: masterchainInfo is answered without a block',
     ],
     [
       'that redirects',
@@ -152,7 +152,7 @@ describe('check-config --connect of an indexer', () => {
     const { code, rows } = await check({ UPSTREAM_BACKUP_URL: `http://${NOBODY}` });
     expect([code, rows]).toEqual([
       0,
-      [row('indexer', 'ok', ANSWERS), row('indexer', 'away', '.* cannot be reached \\(connect ECONNREFUSED')],
+      [row('indexer', 'ok', ANSWERS), row('indexer', 'away', '.* is unreachable \\(connect ECONNREFUSED')],
     ]);
   });
 });
@@ -160,7 +160,7 @@ describe('check-config --connect of an indexer', () => {
 describe('check-config --connect of Redis', () => {
   it.each([
     ['away', async () => NOBODY, 0, 'away', 'cannot be reached: connect ECONNREFUSED'],
-    ['silent', silentServer, 0, 'away', 'cannot be reached: (no answer|a command was not answered in time)$'],
+    ['silent', silentServer, 0, 'away', 'cannot be reached: (no response|a command was not answered in time)$'],
   ])('that is %s warns, and exits 0', async (_, address, code, word, found) => {
     expect(await check({ REDIS_URL: `redis://${await address()}` })).toEqual({
       code,
@@ -230,10 +230,10 @@ it('check-config --connect ends by itself if nobody answers: neither an indexer,
     69,
     [
       row('indexer', 'WRONG', '.* does not answer in time'),
-      row('indexer', 'WRONG', '.* cannot be reached'),
+      row('indexer', 'WRONG', '.* is unreachable'),
       row('indexer', 'WRONG', '.* does not answer in time'),
-      row('Redis', 'away', 'cannot be reached: (no answer|a command was not answered in time)$'),
-      row('stream', 'away', 'cannot be reached: no answer in time$'),
+      row('Redis', 'away', 'cannot be reached: (no response|a command was not answered in time)$'),
+      row('stream', 'away', 'cannot be reached: no response in time$'),
     ],
     '',
   ]);

@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
+import { GUARD_MS } from '../support/patience.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COMMAND = ['-r', './src/require-node-24.cjs', 'src/cli/main.ts', 'demo'];
-export const RIGHT = 'Every answer was right, checked against the chain.';
+export const RIGHT = 'Every response was right, checked against the chain.';
 
 interface DemoOptions {
   readonly args?: readonly string[];
@@ -27,7 +28,7 @@ export function untilSaid(demo: ProxyProcess, pattern: RegExp): Promise<RegExpEx
       if (found === null) throw new Error(`not said yet: ${pattern}\n${demo.output}${demo.errors}`);
       return found;
     },
-    { timeout: 25_000, interval: 20 },
+    { timeout: GUARD_MS, interval: 20 },
   );
 }
 

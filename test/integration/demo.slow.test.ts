@@ -28,8 +28,8 @@ describe('npm run demo', () => {
     expect((await demo.ended).code).toBe(1);
     expect(demo.output).toMatch(/asked .*http:\/\/127\.0\.0\.1:\d+\/api\/v3\/masterchainBlockShards\?/);
     expect(demo.output).toMatch(/answered .* 200 \{"blocks":\[\{"workchain":-1,"seqno":1\}\]\}/);
-    expect(demo.output).toMatch(/wrong .*the chain never had this answer; blocks\.0\./);
-    expect(demo.output).toMatch(/^ {2}\d+ answers were wrong\.$/m);
+    expect(demo.output).toMatch(/wrong .*the chain never had this response; blocks\.0\./);
+    expect(demo.output).toMatch(/^ {2}\d+ responses were wrong\.$/m);
     expect(demo.output).not.toContain(RIGHT);
   });
 

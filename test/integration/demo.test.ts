@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FURTHER } from '../../src/ton/operation-names.ts';
+import { OPERATIONS } from '../../src/ton/operations.ts';
 import { answer } from '../../src/tools/simulator/answer.ts';
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { pastAnswers } from '../../src/tools/simulator/past-answers.ts';
@@ -43,7 +44,9 @@ describe('npm run demo -- --for 2s', () => {
   it('then requests each further operation twice: a miss and a hit', () => {
     const asked = /GET \/api\/v3\/([^?\s]+)\S*\n +200 .* toncache; (.*)\n +200 .* toncache; (.*)\n/g;
     const groups = [...said.slice(said.indexOf('Further operations')).matchAll(asked)];
-    expect(groups.map(([, operation]) => operation).toSorted()).toEqual(FURTHER.toSorted());
+    // The result of a get-method is kept for no second request before it is proven.
+    const shown = FURTHER.filter((name) => OPERATIONS.get(name)?.body === undefined);
+    expect(groups.map(([, operation]) => operation).toSorted()).toEqual(shown.toSorted());
     for (const [, operation, first, second] of groups) {
       expect(first).toBe('fwd=miss; fwd-status=200; stored');
       if (operation !== 'masterchainInfo') expect(second).toMatch(/^hit; ttl=-?\d+; detail=memory$/);

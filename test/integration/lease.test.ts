@@ -6,14 +6,14 @@ import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { ACCEPTED_AFTER_MS, precedenceOver } from '../../src/cache/precedence.ts';
 import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-keys.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
-import { type Acquisition, Leases } from '../../src/once/lease.ts';
+import { type Acquisition, FAILED_MS, Leases } from '../../src/once/lease.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { anEntry, bodyOf, NOTHING_PURGED } from '../support/entry.ts';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
 const admin = new Redis(url);
-const redis = await connectedRedis(url, { commandTimeoutMs: 5000 });
+const redis = await connectedRedis(url);
 const redisKey = redisKeyFor(`test:lease:${Math.random()}:`);
 const leaseKey = (key: string) => leaseKeyOf(redisKey(key));
 const observed = new ObservedRedisTier(url, { budgetMs: 5000, redisKey });
@@ -54,6 +54,7 @@ function instance({ leaseMs = 60_000 } = {}) {
     now: () => performance.now(),
     leaseMs,
     pollBudgetMs: BUDGET_MS,
+    failedMs: FAILED_MS,
   });
   const set = async (entry: Entry, token = '') => {
     let write = Promise.resolve(false);
@@ -87,9 +88,11 @@ async function inRedis(key: string): Promise<string | undefined> {
 
 describe('when two instances request the lease of a key', () => {
   test('the second gets it when the lease of the first, which was killed, expires; the first cannot end the new lease', async () => {
-    const [key, first, second] = [newKey(), instance({ leaseMs: 100 }), instance()];
+    const [key, first, second] = [newKey(), instance(), instance()];
     const lost = ours(await first.acquire(key));
-    expect(await landing(await second.acquire(key))).toEqual({ state: 'over' });
+    const landed = landing(await second.acquire(key));
+    await admin.pexpire(leaseKey(key), 1);
+    expect(await landed).toEqual({ state: 'over' });
     const lease = ours(await second.acquire(key));
     lost.fail();
     expect((await first.acquire(key)).state).toBe('taken');

@@ -18,8 +18,7 @@ const HERE = ['127.0.0.1'];
 /** An address without a listener. */
 const NOBODY = ['127.0.0.2'];
 
-const namesOf = (resolver: FakeResolver) =>
-  new Names({ askResolver: resolver.ask, now: performance.now.bind(performance) });
+const namesOf = (resolver: FakeResolver) => new Names(resolver.ask, performance.now.bind(performance));
 
 describe('an indexer that is configured by name', () => {
   it('is found by one look-up for all its connections', async () => {
@@ -115,7 +114,7 @@ describe('Redis that is configured by name', () => {
     await using cluster = await startRedisCluster({ masters: 3, args });
     const resolver = new FakeResolver({ 'cluster.test': HERE, 'node.test': HERE });
     const url = cluster.url.replaceAll('127.0.0.1', 'cluster.test');
-    await using redis = await observedConnection(url, { names: namesOf(resolver), commandTimeoutMs: 20_000 });
+    await using redis = await observedConnection(url, { names: namesOf(resolver) });
     expect(redis.transitions).toEqual([{ state: 'connected' }]);
     const keys = Array.from({ length: 60 }, (_, index) => `toncache:{${index}}`);
     await Promise.all(keys.map((key) => putBytes(redis, key, Buffer.from('x'))));

@@ -112,7 +112,7 @@ describe('the log', () => {
     started.signal('SIGTERM');
     await started.ended;
     expect(indexer.requests.recent.some(({ headers }) => headers['x-api-key'] === SECRETS.ofUpstream)).toBe(true);
-    expect(started.log.some(({ msg }) => msg.includes('Redis is away'))).toBe(true);
+    expect(started.log.some(({ msg }) => msg.includes('Redis is unreachable'))).toBe(true);
     expect(started.log.some(({ msg }) => msg.includes('UPSTREAM_API_KEY'))).toBe(true);
     expectNoSecret(started);
   });

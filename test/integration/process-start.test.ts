@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -5,7 +6,7 @@ import { platform } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refusedKey } from '../../src/tools/simulator/faults.ts';
 import { ask } from '../support/http-client.ts';
-import { ProxyProcess } from '../support/proxy-process.ts';
+import { COMMAND_OF_DEV, ProxyProcess } from '../support/proxy-process.ts';
 import { ProcessWorld, TARGET } from './process-world.ts';
 
 let world: ProcessWorld;
@@ -70,7 +71,7 @@ describe('wrong settings', () => {
 describe('an indexer that cannot be reached or refuses the key', () => {
   it('is reported immediately, and the process keeps running', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
-    await started.untilLogged('FAILING: no request can be answered: the indexer cannot be reached');
+    await started.untilLogged('FAILING: nothing can be answered. The indexer is unreachable');
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
     world.indexer.faults.inject(refusedKey(403));
     await using refused = await ProxyProcess.start({ UPSTREAM_URL: world.indexer.url });
@@ -113,12 +114,28 @@ describe('a start', () => {
     });
   });
 
+  it.runIf(platform === 'linux')('logs lines for people if standard output is a terminal', async () => {
+    const command = [process.execPath, ...COMMAND_OF_DEV.args].join(' ');
+    const env = { ...process.env, UPSTREAM_URL: world.indexer.url, PORT: '0', ADMIN_PORT: '0' };
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { cwd: COMMAND_OF_DEV.cwd, env, stdio: 'pipe' });
+    const ended = once(terminal, 'close');
+    let shown = '';
+    for await (const text of terminal.stdout) {
+      shown += text;
+      if (shown.includes('toncache is ready') && shown.endsWith('\n')) break;
+    }
+    terminal.kill();
+    await ended;
+    expect(shown.split('\r\n').at(-2)).toMatch(/^\d\d:\d\d:\d\d INFO toncache is ready version=\S+ publicUrl=http:/);
+  });
+
   it.runIf(platform === 'linux')(
     'has 16 threads for look-ups of names and other work, or UV_THREADPOOL_SIZE if that is set',
     async () => {
       const threads = async (more: Readonly<Record<string, string>>) => {
         await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://indexer.invalid', ...more });
-        await expect.poll(() => started.workerThreads()).toBeGreaterThan(0);
+        // Its look-up of the name has ended. The first work makes all threads, one after the other.
+        await started.untilLogged('FAILING: nothing can be answered. The indexer is unreachable');
         return await started.workerThreads();
       };
       expect(await threads({})).toBe(16);

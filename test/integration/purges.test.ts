@@ -142,6 +142,30 @@ describe('the instances that a purge reaches', () => {
   });
 });
 
+describe('the instances with polls', () => {
+  it('are those that said so in the last 2 s, each for itself', async () => {
+    const [one, other, third] = [await connected(), await connected(), await connected()];
+    one.purges.say(() => ['blocks', 'owners']);
+    other.purges.say(() => ['blocks']);
+    third.purges.say(() => []);
+    await redis.zadd(banKeysOf('test').polled, Date.now() - 2500, 'blocks gone');
+    const counts = () => ['blocks', 'owners', 'others'].map((what) => third.purges.instancesPolling(what));
+    await expect.poll(counts, { timeout: 10_000 }).toEqual([2, 1, 0]);
+    one.purges.say(() => []);
+    await expect.poll(counts, { timeout: 10_000 }).toEqual([1, 0, 0]);
+  });
+
+  it('are unknown without Redis, or if it cannot report them: then an instance counts alone', async () => {
+    const one = await connected();
+    one.purges.say(() => ['blocks']);
+    await expect.poll(() => one.purges.instancesPolling('blocks'), { timeout: 10_000 }).toBe(1);
+    await redis.del(banKeysOf('test').polled);
+    await redis.set(banKeysOf('test').polled, 'no set');
+    await expect.poll(() => one.purges.instancesPolling('blocks'), { timeout: 10_000 }).toBe(0);
+    expect(one.purges.isCurrent).toBe(true);
+  });
+});
+
 describe('while Redis does not answer', () => {
   it('a purge that is sent again because its reply was lost keeps its instant', async () => {
     const [unheard, other] = [await connected(), await connected()];

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
 import { connectedRedis } from '../support/connected-redis.ts';
-import { anEntry } from '../support/entry.ts';
+import { anEntry, aProof } from '../support/entry.ts';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { startRedis } from '../support/redis-server.ts';
 
@@ -30,6 +30,37 @@ test('Redis holds an entry as long as it is kept', async () => {
   };
   expect(await ttlOf('a', { retention: { afterUse: 3_600_000, sinceGiven: 7_200_000 } })).toBeGreaterThan(3_600_000);
   expect(await ttlOf('b', {})).toBeLessThanOrEqual(120_000);
+});
+
+test('Redis has an entry for as long as it may be proven, without its proof, and compares it for a minute', async () => {
+  const redisKey = (key: string) => `test:proven:${performance.timeOrigin}:${key}`;
+  const clock = { now: Date.now() };
+  await using observed = new ObservedRedisTier(url, { redisKey, now: () => clock.now, provableMs: () => 300_000 });
+  await observed.untilConnection('connected');
+  const meta = { retention: { afterUse: 10_000, sinceGiven: 60_000 } };
+  const live = { freshUntil: clock.now + 400, lifetime: 400, staleWhileRevalidate: 0, staleIfError: 0, meta };
+  const none = Buffer.alloc(0);
+  const ordered = (order: bigint) => ({ rank: 1, order, members: none, tentative: none });
+  const stored = anEntry({
+    ...live,
+    askedAt: clock.now,
+    completeness: ordered(9n),
+    proof: aProof({ keptMs: 300_000 }),
+  });
+  expect(await observed.tier.set(stored)).toBe('stored');
+  expect(await redis.pttl(redisKey(stored.key))).toBeGreaterThan(290_000);
+  const older = (askedAt: number) =>
+    observed.tier.set({ ...stored, askedAt, freshUntil: askedAt + 400, completeness: ordered(8n) });
+  clock.now += 59_999;
+  expect(await older(clock.now)).toBe('regressed');
+  clock.now += 240_000;
+  expect(await observed.tier.get(stored.key)).toMatchObject({
+    state: 'found',
+    entry: { askedAt: stored.askedAt, proof: undefined },
+  });
+  expect(await older(clock.now)).toBe('stored');
+  clock.now += 300_000;
+  expect(await observed.tier.get(stored.key)).toEqual({ state: 'absent' });
 });
 
 test('a closed connection is closed at the server too', async () => {

@@ -22,9 +22,7 @@ const HAS_NAMESPACES = ((): boolean => {
 })();
 
 describe.runIf(HAS_NAMESPACES)('processes that share a port', () => {
-  it('are restarted one after the other, and no request on a new connection is lost', {
-    timeout: 120_000,
-  }, async () => {
+  it('are restarted one after the other, and no request on a new connection is lost', async () => {
     const world = fileURLToPath(new URL('restart-world.ts', import.meta.url));
     const child = spawn('unshare', [...IN_NAMESPACE, process.execPath, world], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -16,7 +16,7 @@ export function clientOf(url: string, { now = Date.now, ...options }: Partial<Up
     now,
     names: systemNames(),
     baseUrl: new URL(url),
-    apiKey: undefined,
+    ours: undefined,
     timeoutMs: 20_000,
     maxForwardConnections: 4,
     maxConnections: 8,
@@ -36,10 +36,10 @@ export function clientOf(url: string, { now = Date.now, ...options }: Partial<Up
       atMostMs?: number,
     ) => client.fetch({ ...REQUEST, query, headers }, atMostMs),
     /** Passes a request through, and reads its answer to the end. */
-    forward: async () => {
-      const { signal } = new AbortController();
+    forward: async (mayRepeat = false, signal = new AbortController().signal, body?: Buffer) => {
       const target = '/api/v3/masterchainInfo';
-      const answer = await client.forward({ method: 'GET', target, headers: [], body: undefined, signal });
+      const method = body === undefined ? 'GET' : 'POST';
+      const answer = await client.forward({ method, target, headers: [], body, mayRepeat, signal });
       await buffer(answer.body);
       return answer;
     },

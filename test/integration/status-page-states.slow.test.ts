@@ -1,6 +1,6 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { failed } from '../../src/tools/simulator/faults.ts';
+import { failed, refusedKey } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
 import { World } from '../e2e/world.ts';
 import { debianProgram } from '../support/apt.ts';
@@ -13,8 +13,15 @@ const PATIENT = { timeout: 30_000 };
 const STATES = [
   { words: /OK: serving as usual .*Nothing (has been|was) answered/, requests: false },
   { words: /OK: serving as usual .*Saved/ },
-  { words: /DEGRADED for .*Redis is away/, env: { REDIS_URL: 'redis://127.0.0.1:1' } },
-  { words: /FAILING for .*What to do.*Also for .*Nothing was answered/, fault: failed(500) },
+  {
+    words: /DEGRADED for .*: served from memory alone\. Redis is unreachable \(ECONNREFUSED\)\. .*Redis is unreachable/,
+    env: { REDIS_URL: 'redis://127.0.0.1:1' },
+  },
+  { words: /FAILING for .*: \d+ % of requests fail\. The indexer answers 500.* What to do/, fault: failed(500) },
+  {
+    words: /FAILING for .*he indexer refuses our API key \(401.* What to do/,
+    fault: refusedKey(401),
+  },
 ];
 
 async function load(world: World, proxy: RunningProxy = world.proxy): Promise<void> {
@@ -56,7 +63,7 @@ describe('the status page in each state', () => {
   }
 
   const openSteps = async () => {
-    const [steps] = await Promise.all([page.context().waitForEvent('page'), page.click('#verdict a')]);
+    const [steps] = await Promise.all([page.context().waitForEvent('page'), page.click('#steps a')]);
     await steps.waitForLoadState();
     return steps;
   };
@@ -81,21 +88,50 @@ describe('the status page in each state', () => {
     },
   );
 
-  it('shows each further condition on a line of its own, below the first', async () => {
+  it('shows another fault in what happened, below the first line, which is not repeated', async () => {
+    await using proxy = await startProxy({ upstreamUrl: world.indexer.url, env: { REDIS_URL: 'redis://127.0.0.1:1' } });
     world.indexer.faults.inject(failed(500));
-    await load(world);
-    await shows(/Also for/, () => load(world));
-    for (const width of [390, 1280]) {
-      await page.setViewportSize({ width, height: 900 });
-      const first = await page.locator('#verdict').boundingBox();
-      let below = (first?.y ?? Number.NaN) + (first?.height ?? Number.NaN);
-      for (const item of await page.locator('#conditions li').all()) {
-        const box = await item.boundingBox();
-        expect(box?.y).toBeGreaterThanOrEqual(below - 1);
-        below = (box?.y ?? Number.NaN) + (box?.height ?? Number.NaN);
-        expect(await item.textContent()).toMatch(/^Also for \d+(\.\d)? m?s: .* What to do$/);
-      }
-    }
+    await page.goto(proxy.adminUrl);
+    await shows(/FAILING for .*since \d\d:\d\d, DEGRADED: Redis is unreachable/, () => load(world, proxy));
+    const items = await page.locator('#happened li').allTextContents();
+    expect(items.filter((item) => item.includes('FAILING'))).toEqual([]);
+    expect(items[0]).toMatch(/^since \d\d:\d\d, DEGRADED: Redis is unreachable \(ECONNREFUSED\)\. What to do$/);
+    expect(items.at(-1)).toMatch(/^\d\d:\d\d, \S+ started$/);
+  });
+
+  it('shows the first line, the last hour and the first column of the flow on the first screen of a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    world.indexer.faults.inject(failed(500));
+    await shows(/FAILING for .*measuring/, () => load(world));
+    const bottom = async (selector: string) => {
+      const box = await page.locator(selector).first().boundingBox();
+      return (box?.y ?? Number.NaN) + (box?.height ?? Number.NaN);
+    };
+    for (const part of ['#verdict', '.strip', '#flow .column']) expect(await bottom(part), part).toBeLessThan(844);
+    const flow = await page.locator('#flow').boundingBox();
+    expect(flow?.height).toBeLessThanOrEqual(420);
+    const cells = await Promise.all((await page.locator('.strip i').all()).map((cell) => cell.boundingBox()));
+    expect(cells).toHaveLength(60);
+    const widths = cells.map((box) => box?.width ?? 0);
+    expect(Math.max(...widths) - Math.min(...widths)).toBeLessThan(0.5);
+    expect(new Set(cells.map((box) => box?.height))).toEqual(new Set([20]));
+  });
+
+  it('has the first line, the last hour and what happened without JavaScript', async () => {
+    world.indexer.faults.inject(failed(500));
+    await shows(/FAILING for /, () => load(world));
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await context.newPage();
+    await plain.goto(world.proxy.adminUrl);
+    expect(await plain.locator('#verdict').textContent()).toMatch(
+      /^FAILING for .* fail\. The indexer answers 500.* What to do$/,
+    );
+    expect(await plain.locator('html').getAttribute('class')).toBe('failing');
+    expect(await plain.title()).toMatch(/^FAILING: .* – toncache$/);
+    expect(await plain.locator('.strip').getAttribute('aria-label')).toMatch(/^Last hour: FAILING since .*; else OK$/);
+    expect(await plain.locator('#happened li').allTextContents()).toEqual([expect.stringMatching(/ started$/)]);
+    expect(await plain.locator('noscript').textContent()).toContain('toncache status');
+    await context.close();
   });
 
   it('aligns numbers right, with their digits below each other', async () => {
@@ -117,7 +153,8 @@ describe('the status page in each state', () => {
     const cell = (name: string) => page.locator(`#indexers td[data-name="${name}"]`).textContent();
     await expect.poll(() => cell('Slots in use'), PATIENT).toMatch(/^\d+ of 64$/);
     await expect.poll(() => cell('Status codes/s'), PATIENT).toMatch(/200: \d+\.\d/);
-    expect(await page.locator('#chart-slots').getAttribute('aria-label')).toMatch(/in use \d+, queued \d+ now$/);
+    const label = () => page.locator('#chart-slots').getAttribute('aria-label');
+    await expect.poll(label, PATIENT).toMatch(/in use \d+, queued \d+ now$/);
   });
 
   it('shows the failing operation first on a phone', async () => {
@@ -153,7 +190,7 @@ describe('the status page in each state', () => {
     const steps = await openSteps();
     expect(await steps.locator('h1').allTextContents()).toEqual(['The indexer fails']);
     expect(await steps.locator('h2').count()).toBe(0);
-    expect(await steps.locator('td').first().textContent()).toBe('cannot be reached');
+    expect(await steps.locator('td').first().textContent()).toBe('unreachable');
     expect(await steps.locator('body').textContent()).not.toContain('| ---');
     for (const width of [390, 1280]) {
       await steps.setViewportSize({ width, height: 900 });

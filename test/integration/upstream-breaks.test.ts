@@ -198,12 +198,83 @@ describe('an idle connection that ends when a request is sent on it', () => {
     expect(upstream.heads).toHaveLength(2);
   });
 
-  it('fails a passed-through request, which is sent once', async () => {
-    await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
-    await using client = clientOf(upstream.url, ONE);
-    await client.forward();
-    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-reset' });
-    expect(upstream.heads).toHaveLength(2);
+  describe('and is passed through', () => {
+    it.each([
+      ['closed', (socket: Socket) => socket.end()],
+      ['reset', (socket: Socket) => socket.resetAndDestroy()],
+    ])('is replaced for requests that change nothing, each sent once more: %s', async (_, end) => {
+      vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+      await using upstream = await startScriptedUpstream(endsUsed(end));
+      await using client = clientOf(upstream.url, { maxForwardConnections: 8 });
+      for (let burst = 1; burst <= 3; burst++) {
+        const body = burst === 3 ? Buffer.from('') : undefined;
+        const all = Array.from({ length: 8 }, () => client.forward(true, undefined, body));
+        expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+      }
+      expect([upstream.connections, upstream.heads.length]).toEqual([24, 40]);
+    });
+
+    it('fails any other request, which is sent once', async () => {
+      await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+      await using client = clientOf(upstream.url, ONE);
+      await client.forward();
+      expect(await failure(client.forward())).toMatchObject({ code: 'upstream-reset' });
+      expect(upstream.heads).toHaveLength(2);
+    });
+
+    it('waits for the rate limit, and fails if it may not be sent again', async () => {
+      vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+      const asked: (() => boolean)[] = [];
+      const may = Promise.withResolvers<boolean>();
+      await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+      const mayRepeat = (isWanted: () => boolean) => {
+        asked.push(isWanted);
+        return asked.length === 1 ? may.promise : Promise.resolve(false);
+      };
+      await using client = clientOf(upstream.url, { ...ONE, mayRepeat });
+      await client.forward(true);
+      const repeated = client.forward(true);
+      await expect.poll(() => asked.length).toBe(1);
+      expect([asked[0]?.(), upstream.heads.length]).toEqual([true, 2]);
+      may.resolve(true);
+      expect((await repeated).status).toBe(200);
+      expect(await failure(client.forward(true))).toMatchObject({ code: 'upstream-reset' });
+      expect(upstream.heads).toHaveLength(4);
+    });
+
+    it('is not waited for after its client has left, and is not sent then', async () => {
+      vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+      const may = Promise.withResolvers<boolean>();
+      let isWanted = (): boolean => true;
+      const mayRepeat = (wanted: () => boolean) => {
+        isWanted = wanted;
+        return may.promise;
+      };
+      await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+      await using client = clientOf(upstream.url, { ...ONE, mayRepeat });
+      await client.forward(true);
+      const leaving = new AbortController();
+      const asked = client.forward(true, leaving.signal);
+      await expect.poll(() => upstream.heads.length).toBe(2);
+      const left = new Error('left');
+      leaving.abort(left);
+      await expect(asked).rejects.toBe(left);
+      expect(isWanted()).toBe(false);
+      may.resolve(true);
+      await client.forward();
+      expect(upstream.heads).toHaveLength(3);
+    });
+
+    it.each<[string, (socket: Socket) => unknown]>([
+      ['after the first byte', (socket) => socket.end('H')],
+      ['after an interim answer', (socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n')],
+    ])('fails a request that was answered in part: %s', async (_, end) => {
+      await using upstream = await startScriptedUpstream(endsUsed(end));
+      await using client = clientOf(upstream.url, ONE);
+      await client.forward();
+      expect(await failure(client.forward(true))).toMatchObject({ code: 'upstream-reset' });
+      expect(upstream.heads).toHaveLength(2);
+    });
   });
 
   it('fails a request that is in flight when the client closes', async () => {

@@ -57,12 +57,10 @@ describe('connections', () => {
   it('are replaced after their lifetime although in use, and no request is lost', async () => {
     await using upstream = await startScriptedUpstream(answers);
     await using client = clientOf(upstream.url, { maxConnections: 2, connectionLifetimeMs: 20 });
-    const guardAt = performance.now() + 20_000;
     const useUntilReplaced = async () => {
-      while (upstream.connections < 8 && performance.now() < guardAt) expect((await client.fetch()).status).toBe(200);
+      while (upstream.connections < 8) expect((await client.fetch()).status).toBe(200);
     };
     await Promise.all(Array.from({ length: 4 }, useUntilReplaced));
-    expect(upstream.connections).toBeGreaterThanOrEqual(8);
     await expect.poll(() => upstream.open).toBeLessThanOrEqual(2);
   });
 
@@ -114,6 +112,6 @@ it('an indexer with an untrusted certificate is refused', async () => {
   const { status, text } = await proxy.ask('/api/v3/masterchainBlockShards?seqno=7');
   expect([status, text]).toEqual([502, '{"error":"the indexer cannot be reached"}']);
   expect(asked).toBe(0);
-  expect(proxy.log).toEqual([expect.objectContaining({ msg: expect.stringMatching(/self.signed/) })]);
+  await expect.poll(() => proxy.log).toEqual([expect.objectContaining({ msg: expect.stringMatching(/self.signed/) })]);
   server.close();
 });

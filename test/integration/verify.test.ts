@@ -7,6 +7,8 @@ import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts
 import { runCommand } from '../support/command-output.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type LogLine, readLogLine } from '../support/start-proxy.ts';
+import { warningsIn } from '../support/warnings.ts';
 
 const BLOCK_MS = 100;
 const QUICKLY = ['--rate', '500', '--samples', '3'];
@@ -74,7 +76,11 @@ describe.concurrent('verify', () => {
       const { url, requests } = await start(dialect);
       const { code, stdout, stderr } = await verify([`${url}/api/v3`, ...QUICKLY], { UPSTREAM_API_KEY: 'a-secret' });
       expect(checks(stdout, 'violation')).toEqual([]);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const lines = stderr.split('\n').filter((line) => line !== '');
+      expect({ code, warnings: warningsIn(lines.map((line) => readLogLine<LogLine>(line))) }).toEqual({
+        code: 0,
+        warnings: [],
+      });
       expect(stdout).toMatch(/\n[0-9]+ ok, 0 unclear, 0 violations; /);
       for (const check of CHECKS) expect(stdout).toContain(`\n${check} `);
       expect(stdout).toMatch(/\nnext block .* ok .* 404 [1-9]\d* times, for \d+ ms; /);
@@ -91,6 +97,41 @@ describe.concurrent('verify', () => {
     // Arrivals jitter; a fourth of the time is far more than that, and far less than requests without a rate would
     // save.
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan((requests.total - 1) * 10 * 0.75);
+  });
+
+  it('looks further back for a shard block if the sampled masterchain block has none', async () => {
+    const { url } = await start();
+    let sampled: string | undefined;
+    await using liar = await startLiar(url, ({ status, body }, target) => {
+      const [, seqno] = /\/blocks\?.*mc_seqno=(\d+)/.exec(target) ?? [];
+      if (status !== 200 || seqno === undefined) return {};
+      sampled ??= seqno;
+      if (seqno !== sampled) return {};
+      const { blocks } = JSON.parse(body) as { blocks: { workchain: number }[] };
+      return { body: JSON.stringify({ blocks: blocks.filter(({ workchain }) => workchain === -1) }) };
+    });
+    const { code, stdout } = await verify([liar.url, '--rate', '500', '--samples', '1']);
+    expect(stdout).toMatch(/, 0 unclear, 0 violations; /);
+    expect(code).toBe(0);
+  });
+
+  it('tries a later block if the next one is there before its absence was seen', async () => {
+    const { url } = await start();
+    let past: { readonly seqno: string; readonly body: string } | undefined;
+    let first: string | undefined;
+    await using liar = await startLiar(url, ({ status, body }, target) => {
+      const [, seqno] = /\/masterchainBlockShards\?.*seqno=(\d+)/.exec(target) ?? [];
+      if (seqno === undefined || Number(seqno) === 2 ** 31 - 1) return {};
+      if (status === 200) past ??= { seqno, body };
+      if (status !== 404 || past === undefined) return {};
+      first ??= seqno;
+      // As if this machine had stood still until the block was there.
+      return seqno === first ? { status: 200, body: past.body.replaceAll(past.seqno, seqno) } : {};
+    });
+    const { code, stdout } = await verify([liar.url, ...QUICKLY]);
+    expect(stdout).toMatch(/\nnext block .* ok .* 404 [1-9]\d* times/);
+    expect(stdout).toMatch(/, 0 unclear, 0 violations; /);
+    expect(code).toBe(0);
   });
 
   it('shows no key in the path of the address', async () => {

@@ -5,8 +5,11 @@ import { OperationsInUse } from '../../src/ton/operations.ts';
 /** Dependencies of a public server that the tests of the lanes do not use. */
 const UNSEEN = {
   operations: new OperationsInUse(),
+  bodies: { read: () => Promise.reject(new Error('no operation has a body')) },
   passedPrefixes: [],
   clientOf: () => '127.0.0.1',
+  requesterOf: () => ({ client: '127.0.0.1', unreadHeader: undefined }),
+  onRequest: () => {},
   countRequest: () => {},
   requestLimit: undefined,
   onClient: () => {},
@@ -17,7 +20,7 @@ const UNSEEN = {
   },
   waitMs: 60_000,
   headerTimeoutMs: 60_000,
-  maxConnections: () => 1000,
+  maxConnections: 1000,
   slowReaderMs: 60_000,
 };
 

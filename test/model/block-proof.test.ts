@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cases } from '../support/property-runs.ts';
+import { cases, UNTIL_FOUND } from '../support/property-runs.ts';
 import { outdatedAnswers, type Rule, schedules } from './proven-accounts.ts';
 
 const RUNS = cases(300);
@@ -35,7 +35,7 @@ describe('answers that blocks prove', () => {
   test.each(RULES)('need the rule: %s', (rule) => {
     const { failed } = fc.check(
       fc.property(schedules, (schedule) => outdatedAnswers(schedule, rule).outdated.length === 0),
-      { numRuns: 3000, endOnFailure: true },
+      UNTIL_FOUND,
     );
     expect(failed).toBe(true);
   });

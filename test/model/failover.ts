@@ -1,5 +1,5 @@
 import type { Proof } from '../../src/freshness.ts';
-import { BlockFollower, type BlockSource, type Looked } from '../../src/proof/block-follower.ts';
+import { BlockFollower, type BlockSource, type Page } from '../../src/proof/block-follower.ts';
 import { Proofs } from '../../src/proof/proofs.ts';
 import { ReadBlocks } from '../../src/proof/read-blocks.ts';
 import { Touches } from '../../src/proof/touches.ts';
@@ -59,25 +59,24 @@ export async function outdatedByFailover(
         const seqnos = Array.from({ length: MOST_LISTED }, (_, n) => newest() - n);
         return { blocks: seqnos.map((seqno) => ({ seqno, at: (seqno * BLOCK_MS) / 1000 })), askedAt: now };
       }),
-    look: (seqno) =>
-      answered((): Looked => {
-        const isThere = seqno <= newest();
-        if (!isThere) return { state: 'absent', askedAt: now };
-        return { state: 'there', askedAt: now, transactions: rowsOf(seqno).length };
+    page: (seqno) =>
+      answered((): Page => {
+        if (seqno > newest()) return { state: 'absent', askedAt: now };
+        return { state: 'there', rows: rowsOf(seqno), isWhole: true, askedAt: now, indexer: '' };
       }),
-    page: (seqno) => answered(() => ({ rows: rowsOf(seqno), askedAt: now, indexer: '' })),
+    count: (seqno) => answered(() => rowsOf(seqno).length),
   };
 
   const kept: (Kept | undefined)[] = [];
   const touches = new Touches({ now: () => now, keptMs: 362_000, maxBytes: 2 ** 26 });
   const blocks = new ReadBlocks();
-  const boundsMs = { withNames: 60_000, plain: 300_000 };
+  const boundsMs = { withClaims: 60_000, plain: 300_000 };
   const proofs = new Proofs({ touches, blocks, now: () => now, boundsMs });
   proofs.switched(true);
   const onBug = (error: unknown) => {
     throw error;
   };
-  const follower = new BlockFollower({ source, blocks, proofs, now: () => now, onBug });
+  const follower = new BlockFollower({ source, blocks, proofs, now: () => now, onPagesCut: onBug, onBug });
 
   const newestOf = ({ every, rest }: FailoverCourse['touchedBy'][number], upTo: number) =>
     upTo - ((((upTo - rest) % every) + every) % every);
@@ -94,7 +93,7 @@ export async function outdatedByFailover(
     }
     if (isSilent()) return;
     const shownUntil = newestOf(touched, newest());
-    const evidence = { kind: 'state', accounts: [`${account}`], hasNames: false, lastLt: BigInt(shownUntil) } as const;
+    const evidence = { kind: 'state', accounts: [`${account}`], hasClaims: false, lastLt: BigInt(shownUntil) } as const;
     const proof = proofs.proofOf(evidence, evidence.accounts, now);
     kept[account] = proof && { proof, askedAt: now, shownUntil };
   };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ProxyError } from '../../src/errors.ts';
 import type { Proof } from '../../src/freshness.ts';
-import { BlockFollower, type BlockSource, type Looked } from '../../src/proof/block-follower.ts';
+import { BlockFollower, type BlockSource, type Page } from '../../src/proof/block-follower.ts';
 import { type LookedUp, OwnerLookUps, type OwnerSource, type PageOfBlock } from '../../src/proof/owner-look-ups.ts';
 import { Proofs, type ProofsDependencies } from '../../src/proof/proofs.ts';
 import { ReadBlocks } from '../../src/proof/read-blocks.ts';
@@ -21,15 +21,19 @@ export type OwnerRule =
   | 'any account can become a jetton wallet'
   | 'a look-up shows that it comes from a database with the block'
   | 'a later transaction does not show that a database has a block'
+  | 'states show that they come from a database with the block'
   | 'a new wallet touches the list of its owner'
   | 'a wallet touches the lists in which it stands'
   | 'the page comes before the look-up'
+  | 'a page that a provider may have cut is counted'
+  | 'an empty page is a missing block'
+  | 'a transfer to no account touches its sender'
   | 'only the two words are directions'
   | 'a full page can lack a wallet';
 
 /** Something that happens to one of the accounts in a round. */
 export interface Happening {
-  readonly kind: 'run' | 'own' | 'delete' | 'unconfirmed' | 'send' | 'plain' | 'pretend';
+  readonly kind: 'run' | 'own' | 'delete' | 'unconfirmed' | 'send' | 'waste' | 'plain' | 'pretend';
   readonly account: number;
   readonly owner: number;
   readonly jetton: number;
@@ -46,16 +50,25 @@ export interface OwnerSchedule {
   readonly answers: readonly { readonly isLagging: boolean; readonly takesMs: number }[];
   /** True: the rows of deleted wallets disappear. */
   readonly forgetsDeleted: boolean;
-  /** True: another wallet has a transaction in each round. */
+  /** True: another wallet has a transaction in each round. Otherwise most blocks have no wallet. */
   readonly hasHotWallet: boolean;
+  /** True: many other accounts run before those in some of the last rounds, and the provider cuts pages to {@link CAP} rows. */
+  readonly cutsPages: boolean;
   /** True: the second replica answers all look-ups. */
   readonly lookUpsLag: boolean;
+  /**
+   * A third replica, with this lag, answers every second request of a client, and no other. A proven answer must be true
+   * nevertheless.
+   */
+  readonly pollsLagMs: number;
+  /** Rounds before this instant are there when the follower starts. */
+  readonly beginsAtMs: number;
 }
 
 const STEP_MS = 100;
 const ROUND_MS = 400;
-const ROUNDS = 110;
-const RUN_MS = ROUND_MS * ROUNDS;
+/** Look-ups prove nothing in the first 32 s. */
+const ROUNDS = 170;
 /** Rounds before this instant are there when the follower starts. */
 const BEGINS_AT_MS = 6000;
 const FIRST_SEQNO = 5000;
@@ -63,11 +76,15 @@ const [ACCOUNTS, OWNERS, JETTONS] = [6, 3, 2];
 /** Time within blocks, in seconds. */
 const POLL_EVERY_MS = 500;
 const LEAST_LT = 1_000_000n;
+/** Other accounts of a crowded round, the rows to which a provider cuts a page, and the first such round. */
+const [CROWD, CAP, CROWDED_FROM] = [12, 10, 140];
 
 const addressOf = (kind: number, n: number) => `0:${`${kind}${n}`.padStart(64, '0')}`;
 const accountAt = (n: number) => addressOf(1, n);
 const ownerAt = (n: number) => addressOf(2, n);
 const jettonAt = (n: number) => addressOf(3, n);
+const TRANSFER = { amount: 1, queryId: 1n, responseDestination: makeAccount('wallet', Buffer.alloc(32)) };
+const TO_NOBODY = writeTransfer({ ...TRANSFER, destination: undefined });
 const BODIES = Array.from({ length: OWNERS }, (_, n) => {
   const destination = makeAccount('wallet', Buffer.from(ownerAt(n).slice(2), 'hex'));
   return writeTransfer({ destination, responseDestination: destination, amount: 1, queryId: 1n, hasPayload: false });
@@ -77,7 +94,7 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   kind: fc.oneof(
     { arbitrary: fc.constantFrom('run' as const, 'own' as const, 'send' as const), weight: 6 },
     {
-      arbitrary: fc.constantFrom('delete' as const, 'unconfirmed' as const, 'plain' as const, 'pretend' as const),
+      arbitrary: fc.constantFrom(...(['delete', 'unconfirmed', 'plain', 'pretend', 'waste'] as const)),
       weight: 3,
     },
   ),
@@ -92,24 +109,33 @@ const delay = fc.oneof(
   { arbitrary: fc.integer({ min: 1, max: 20 }).map((steps) => steps * STEP_MS), weight: 1 },
 );
 
-export const ownerSchedules: fc.Arbitrary<OwnerSchedule> = fc.record({
-  happenings: fc.array(
-    fc.oneof(
-      { arbitrary: fc.constant([]), weight: 2 },
-      { arbitrary: fc.array(happening, { minLength: 1, maxLength: 3 }), weight: 1 },
-    ),
-    { minLength: ROUNDS, maxLength: ROUNDS },
-  ),
-  commitDelays: fc.array(delay, { minLength: ROUNDS, maxLength: ROUNDS }),
-  lagMs: fc.constantFrom(0, 500, 2500),
-  answers: fc.array(fc.record({ isLagging: fc.boolean(), takesMs: fc.constantFrom(0, 0, STEP_MS, 2 * STEP_MS) }), {
-    minLength: 20,
-    maxLength: 60,
-  }),
-  forgetsDeleted: fc.boolean(),
-  hasHotWallet: fc.boolean(),
-  lookUpsLag: fc.boolean(),
-});
+/** In half of the runs the second replica answers none but, perhaps, the look-ups. */
+function answersWith(isLagging: fc.Arbitrary<boolean>): fc.Arbitrary<OwnerSchedule['answers']> {
+  const answer = fc.record({ isLagging, takesMs: fc.constantFrom(0, 0, STEP_MS, 2 * STEP_MS) });
+  return fc.array(answer, { minLength: 20, maxLength: 60 });
+}
+
+function schedulesOf(rounds: number, beginsAtMs: number, pollsLagMs: number): fc.Arbitrary<OwnerSchedule> {
+  const some = fc.array(happening, { minLength: 1, maxLength: 3 });
+  const ofRound = fc.oneof({ arbitrary: fc.constant([]), weight: 2 }, { arbitrary: some, weight: 1 });
+  return fc.record({
+    happenings: fc.array(ofRound, { minLength: rounds, maxLength: rounds }),
+    commitDelays: fc.array(delay, { minLength: rounds, maxLength: rounds }),
+    lagMs: fc.constantFrom(0, 500, 2500),
+    answers: fc.oneof(answersWith(fc.boolean()), answersWith(fc.constant(false))),
+    forgetsDeleted: fc.boolean(),
+    hasHotWallet: fc.boolean(),
+    cutsPages: fc.oneof(fc.constant(false), fc.constant(false), fc.constant(true)),
+    lookUpsLag: fc.boolean(),
+    pollsLagMs: fc.constant(pollsLagMs),
+    beginsAtMs: fc.constant(beginsAtMs),
+  });
+}
+
+export const ownerSchedules = schedulesOf(ROUNDS, BEGINS_AT_MS, 0);
+
+/** The first minute of a follower, while a replica is 28 s behind. */
+export const startsBesideLaggingReplica = schedulesOf(200, 30_000, 28_000);
 
 /** The requests of clients. */
 const FORMS = Array.from({ length: OWNERS }, (_, n) => ownerAt(n)).flatMap((owner) => [
@@ -164,12 +190,14 @@ class OwnerWorld {
   readonly #asking = new Set<string>();
   readonly #due: { readonly at: number; readonly run: () => void }[] = [];
   readonly #outdated: string[] = [];
-  #now = BEGINS_AT_MS;
+  #now: number;
   #answered = 0;
+  #polls = 0;
   #proven = 0;
 
   constructor(schedule: OwnerSchedule, without: OwnerRule | undefined) {
     this.#schedule = schedule;
+    this.#now = schedule.beginsAtMs;
     this.#without = without;
     this.#roundsAt = schedule.commitDelays.map((delayMs, round) => round * ROUND_MS + delayMs);
     this.#commits = commitsOf(schedule, this.#roundsAt);
@@ -186,7 +214,7 @@ class OwnerWorld {
       blocks,
       owners: { lookUps: this.#lookUps, settled },
       now,
-      boundsMs: { withNames: 60_000, plain: 300_000 },
+      boundsMs: { withClaims: 60_000, plain: 300_000 },
     });
     this.#proofs.switched(true);
     this.#lookUps.switched(true);
@@ -194,11 +222,12 @@ class OwnerWorld {
       read: (page: PageOfBlock) => this.#lookUps.read({ ...page, rows: this.#lookedUp(page.rows) }),
       headIs: (...head: Parameters<OwnerLookUps['headIs']>) => this.#lookUps.headIs(...head),
     };
-    this.#follower = new BlockFollower({ source: this.#blocks(), blocks, proofs: this.#proofs, lookUps, now, onBug });
+    const [source, proofs, onPagesCut] = [this.#blocks(), this.#proofs, () => {}];
+    this.#follower = new BlockFollower({ source, blocks, proofs, lookUps, now, onPagesCut, onBug });
   }
 
   async run(): Promise<{ readonly outdated: string[]; readonly proven: number }> {
-    for (; this.#now < RUN_MS; this.#now += STEP_MS) {
+    for (const untilMs = this.#roundsAt.length * ROUND_MS; this.#now < untilMs; this.#now += STEP_MS) {
       for (const due of this.#due.filter(({ at }) => at <= this.#now)) {
         this.#due.splice(this.#due.indexOf(due), 1);
         due.run();
@@ -245,19 +274,19 @@ class OwnerWorld {
           return { blocks: rounds.map((round) => ({ seqno: FIRST_SEQNO + round, at: round * 0.4 })), askedAt };
         });
       },
-      look: (seqno) => {
-        const askedAt = this.#now;
-        return this.#ask((at): Looked => {
-          const isThere = (this.#roundsAt[seqno - FIRST_SEQNO] ?? Number.POSITIVE_INFINITY) <= at;
-          return isThere
-            ? { state: 'there', askedAt, transactions: rowsOf(seqno).length }
-            : { state: 'absent', askedAt };
-        });
-      },
       page: (seqno) => {
         const askedAt = this.#now;
-        return this.#ask(() => ({ rows: rowsOf(seqno), askedAt, indexer: '' }));
+        return this.#ask((at): Page => {
+          const isThere = (this.#roundsAt[seqno - FIRST_SEQNO] ?? Number.POSITIVE_INFINITY) <= at;
+          const takesEmpty = this.#leavesOut('an empty page is a missing block');
+          if (!isThere && !takesEmpty) return { state: 'absent', askedAt };
+          const all = isThere ? rowsOf(seqno) : [];
+          const rows = all.slice(0, this.#schedule.cutsPages ? CAP : undefined);
+          const isWhole = rows.length !== CAP || this.#leavesOut('a page that a provider may have cut is counted');
+          return { state: 'there', rows, isWhole, askedAt, indexer: '' };
+        });
       },
+      count: (seqno) => this.#ask(() => rowsOf(seqno).length),
     };
   }
 
@@ -266,9 +295,14 @@ class OwnerWorld {
       wallets: (accounts) => this.#ask((at) => this.#lookUp(accounts, at), this.#schedule.lookUpsLag),
       states: (accounts) =>
         this.#ask((at) => {
-          const { rows } = this.#lookUp(accounts, at);
-          return { rows, lts: new Map(accounts.flatMap((account) => this.#newestLtOf(account, at))), indexer: '' };
-        }),
+          const states = new Map(accounts.flatMap((account) => this.#newestLtOf(account, at)));
+          const claimed = new Map(accounts.flatMap((account) => this.#newestLtOf(account, this.#now)));
+          const rows = this.#lookUp(accounts, at).rows.map(({ address, owner, jetton }) => {
+            return { address, owner, jetton, lt: states.get(address) ?? 0n, isByState: true as const, isZero: false };
+          });
+          const isClaimed = this.#leavesOut('states show that they come from a database with the block');
+          return { rows, lts: isClaimed ? claimed : states, indexer: '' };
+        }, this.#schedule.lookUpsLag),
     };
   }
 
@@ -299,6 +333,8 @@ class OwnerWorld {
   /** The rows that the follower looks up. */
   #lookedUp(rows: readonly BlockRow[]): readonly BlockRow[] {
     if (this.#leavesOut('owners are looked up')) return [];
+    if (this.#leavesOut('a transfer to no account touches its sender'))
+      return rows.map((row) => (row.transfer?.body === TO_NOBODY ? { ...row, transfer: undefined } : row));
     if (!this.#leavesOut('any account can become a jetton wallet')) return rows;
     return (rows as readonly Commit[]).filter(({ wasActive, wasWallet }) => !wasActive || wasWallet);
   }
@@ -333,7 +369,8 @@ class OwnerWorld {
     if (this.#asking.has(form)) return;
     this.#asking.add(form);
     const askedAt = this.#now;
-    void this.#ask((at) => this.#bodyOf(form, at)).then((body) => {
+    const lagMs = this.#polls++ % 2 === 0 ? 0 : this.#schedule.pollsLagMs;
+    void this.#ask((at) => this.#bodyOf(form, at - lagMs)).then((body) => {
       this.#asking.delete(form);
       const call = callOf(form, this.#leavesOut('only the two words are directions'));
       if (call === undefined) return;
@@ -422,36 +459,46 @@ function callOf(form: string, inLowerCase: boolean): Call | undefined {
 }
 
 /** What the chain does, in its own order. */
-function commitsOf({ happenings, hasHotWallet }: OwnerSchedule, roundsAt: readonly number[]): Commit[] {
+function commitsOf({ happenings, hasHotWallet, cutsPages }: OwnerSchedule, roundsAt: readonly number[]): Commit[] {
   const rows = new Map<string, Row>();
+  /** Another contract runs in each block. */
+  const others = (round: number, isCrowded: boolean): Happening[] =>
+    Array.from({ length: isCrowded && cutsPages && round >= CROWDED_FROM ? CROWD : 1 }, (_, n) => {
+      return { kind: 'plain', account: ACCOUNTS + 1 + round * CROWD + n, owner: 0, jetton: 0, balance: 0 };
+    });
   const hot = (round: number): Happening[] =>
     hasHotWallet ? [{ kind: round === 0 ? 'own' : 'run', account: ACCOUNTS, owner: 0, jetton: 0, balance: 1 }] : [];
   const active = new Set<string>();
   return happenings.flatMap((ofRound, round) =>
-    [...ofRound, ...hot(round)].map(({ kind, account: n, owner, jetton, balance }, place): Commit => {
-      const account = accountAt(n);
-      const before = rows.get(account);
-      const row = rowAfter(kind, before, { owner: ownerAt(owner), jetton: jettonAt(jetton), balance });
-      const wasActive = active.has(account);
-      active.add(account);
-      if (row === null) rows.delete(account);
-      else if (row !== undefined) rows.set(account, row);
-      const isTransfer = kind === 'send' || kind === 'pretend';
-      return {
-        account,
-        lt: LEAST_LT + BigInt(round * 10 + place),
-        hash: `${round}:${place}`,
-        now: Math.floor(round * 0.4),
-        seqno: FIRST_SEQNO + round,
-        committedAt: roundsAt[round] ?? 0,
-        row,
-        to: kind === 'send' && before !== undefined ? ownerAt(owner) : undefined,
-        transfer: isTransfer ? { source: before?.owner ?? ownerAt(0), body: BODIES[owner] } : undefined,
-        isGone: row === null || undefined,
-        wasActive,
-        wasWallet: before !== undefined,
-      };
-    }),
+    [...hot(round), ...others(round, ofRound.length > 1), ...ofRound].map(
+      ({ kind, account: n, owner, jetton, balance }, place): Commit => {
+        const account = accountAt(n);
+        const before = rows.get(account);
+        const row = rowAfter(kind, before, { owner: ownerAt(owner), jetton: jettonAt(jetton), balance });
+        const wasActive = active.has(account);
+        active.add(account);
+        if (row === null) rows.delete(account);
+        else if (row !== undefined) rows.set(account, row);
+        const isTransfer = kind === 'send' || kind === 'waste' || kind === 'pretend';
+        const to = kind === 'send' ? ownerAt(owner) : kind === 'waste' ? 'nobody' : undefined;
+        return {
+          account,
+          lt: LEAST_LT + BigInt(round * 100 + place),
+          hash: `${round}:${place}`,
+          now: Math.floor(round * 0.4),
+          seqno: FIRST_SEQNO + round,
+          committedAt: roundsAt[round] ?? 0,
+          row,
+          to: before && to,
+          transfer: isTransfer
+            ? { source: before?.owner ?? ownerAt(0), body: kind === 'waste' ? TO_NOBODY : BODIES[owner] }
+            : undefined,
+          isGone: row === null || undefined,
+          wasActive,
+          wasWallet: before !== undefined,
+        };
+      },
+    ),
   );
 }
 
@@ -461,6 +508,7 @@ function rowAfter(kind: Happening['kind'], before: Row | undefined, next: Row): 
       return next;
     case 'run':
     case 'send':
+    case 'waste':
       return before && { ...before, balance: next.balance };
     case 'delete':
       return before && null;

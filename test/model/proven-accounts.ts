@@ -102,6 +102,8 @@ class World {
   readonly #asking = new Set<string>();
   readonly #outdated: string[] = [];
   #now = 0;
+  /** A head poll has shown a block that the failover then takes back. */
+  #hasSeenMore = false;
   #answered = 0;
   #proven = 0;
 
@@ -130,7 +132,7 @@ class World {
       touches: this.#touchesAsUsed(),
       blocks: this.#blocks,
       now,
-      boundsMs: { withNames: RUN_MS, plain: RUN_MS },
+      boundsMs: { withClaims: RUN_MS, plain: RUN_MS },
     });
     this.#proofs.switched(true);
   }
@@ -202,7 +204,10 @@ class World {
     const askedAt = this.#now;
     const newestIn = (shows: (at: number) => boolean) =>
       this.#roundsAt.reduce((newest, at, seqno) => (shows(at) ? seqno : newest), 0);
-    this.#ask('head', newestIn, (head) => this.#blocks.headIs(head, this.#markOf(askedAt)));
+    this.#ask('head', newestIn, (head) => {
+      this.#hasSeenMore ||= this.#now < FAILS_AT_MS && (this.#roundsAt[head] ?? 0) > FAILS_AT_MS - LOST_MS;
+      this.#blocks.headIs(head, this.#markOf(askedAt));
+    });
     for (const seqno of this.#blocks.unread) {
       this.#ask(
         `block ${seqno}`,
@@ -244,7 +249,7 @@ class World {
       (rows) => {
         const hashes = new Set(rows.map(({ hash }) => hash));
         const newest = rows.reduce((lt, row) => (row.lt > lt ? row.lt : lt), -1n);
-        const shown = { accounts: [String(account)], hasNames: false };
+        const shown = { accounts: [String(account)], hasClaims: false };
         const evidence: Evidence = this.#leavesOut('a body shows each transaction, by hash')
           ? { ...shown, kind: 'state', lastLt: newest }
           : { ...shown, kind: 'page', hashes, window: { fromLt: 0n, fromNow: 0 } };
@@ -255,8 +260,18 @@ class World {
     );
   }
 
+  /**
+   * True while the database shows an older state, and for a second afterwards, if the follower has seen no block that
+   * this state lacks: to it, the chain stands still.
+   */
+  get #fellBackUnseen(): boolean {
+    const isOlder = this.#now >= FAILS_AT_MS && this.#now < this.#backAt + 1000;
+    return isOlder && !this.#hasSeenMore;
+  }
+
   /** An answer may lack commits of the last second, and those that a replica with this lag cannot show. */
   #judge(account: number, hashes: ReadonlySet<string>): void {
+    if (this.#fellBackUnseen) return;
     const before = this.#now - 1000 - this.#schedule.lagMs;
     const lacks = this.#commits.filter(
       (row) => row.account === String(account) && row.committedAt < before && !hashes.has(row.hash),

@@ -10,19 +10,24 @@ import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { COMMAND_OF_DEV, ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { judged, Looks } from './ending.ts';
 import { startPrometheus } from './prometheus.ts';
-import { type Scene, SITUATIONS, type Situation } from './situations.ts';
+import { repair, type Scene, type Situation } from './scene.ts';
+import { SITUATIONS } from './situations.ts';
 import { Traffic } from './traffic.ts';
 
 // `npm run situations`: what an operator reads, and after how long, in each situation, and how many requests fail at
 // each instance meanwhile. `-- --alerts`: also the first alert of a Prometheus that is installed here, for at most
 // `--minutes`, and its arrival at an Alertmanager, if that is installed. `-- --only <words>`: the situations with one of
 // these, by comma. `-- --toncache <checkout>`, given once for each: compares versions, each in a scene of its own at the
-// same time. `-- --together 4`: drives four situations at a time.
+// same time. `-- --together 4`: drives four situations at a time. `-- --end`: also the repair, after `--fault` seconds: the
+// seconds until the line is right, and until it is OK, with what clients got; exits with 1 if the page said something untrue.
 
 const { values } = parseArgs({
   options: {
     alerts: { type: 'boolean', default: false },
+    end: { type: 'boolean', default: false },
+    fault: { type: 'string', default: '25' },
     minutes: { type: 'string', default: '12' },
     only: { type: 'string', default: '' },
     together: { type: 'string', default: '1' },
@@ -31,6 +36,7 @@ const { values } = parseArgs({
 });
 const checkouts = values.toncache.map((folder) => resolve(folder));
 const rows: string[][] = [];
+let isUntrue = false;
 const names = Object.keys(SITUATIONS).filter((name) => values.only.split(',').some((words) => name.includes(words)));
 const waiting = [...names];
 await Promise.all(
@@ -45,9 +51,10 @@ await Promise.all(
 );
 rows.sort(([a = ''], [b = '']) => names.indexOf(a) - names.indexOf(b));
 const ALERTS = ['Alert', 'Fires after', 'In Alertmanager', 'Arrived after'];
-const heads = ['Situation', 'Version', 'First line', 'Seen after', 'Failed', ...(values.alerts ? ALERTS : [])];
-console.log(textTable(heads, rows));
-process.exit();
+const UNTIL_SEEN = ['Situation', 'Version', 'First line', 'Seen after', 'Failed', ...(values.alerts ? ALERTS : [])];
+const UNTIL_OK = ['Situation', 'Version', 'First line', 'Right after', 'OK after', 'Failed', 'Is it true'];
+console.log(textTable(values.end ? UNTIL_OK : UNTIL_SEEN, rows));
+process.exit(isUntrue ? 1 : 0);
 
 /** Drives a situation with one version: the first line and its delay, failed requests, the first alert and its delay. */
 async function drive(name: string, checkout: string): Promise<string[]> {
@@ -71,6 +78,7 @@ async function drive(name: string, checkout: string): Promise<string[]> {
     addInstance,
     folder,
     stack,
+    timers: new Set(),
     aheadMs: 0,
     crawler: undefined,
   };
@@ -83,14 +91,15 @@ async function drive(name: string, checkout: string): Promise<string[]> {
   const env = { ...usual, ...(await around?.(scene)) };
   for (let instance = 0; instance < instances; instance++) await addInstance();
   const adminUrl = scene.instances[0]?.adminUrl ?? '';
-  const traffic = new Traffic(scene);
+  const traffic = new Traffic(scene, situation);
   stack.defer(() => traffic.end());
   const prometheus = values.alerts ? await startPrometheus(adminUrl, checkout, stack) : undefined;
   await delay(values.alerts ? 30_000 : 8000);
   const line = async () => firstLine((await ask(adminUrl, '/status.json')).text);
   // Another line would hide that of the cause: Redis is slow at the start if this machine is busy.
   await until(60_000, async () => (await line()).says === undefined || undefined);
-  traffic.counts.clear();
+  traffic.requests.length = 0;
+  if (values.end) return [basename(checkout), ...(await driveToEnd(situation, scene, traffic))];
   await cause(scene);
   const begunAt = performance.now();
   const seconds = () => `${((performance.now() - begunAt) / 1000).toFixed(0)} s`;
@@ -109,6 +118,37 @@ async function drive(name: string, checkout: string): Promise<string[]> {
   if (received === undefined) return [...told, 'no Alertmanager is installed', ''];
   const labels = alert && (await until(60_000, () => received(alert)));
   return [...told, labels ?? 'none', seconds()];
+}
+
+/** Breaks and repairs: the first line, its delay, that of OK after the repair, failed requests, and whether all was true. */
+async function driveToEnd(situation: Situation, scene: Scene, traffic: Traffic): Promise<string[]> {
+  const { cause, end, withinSeconds = 0 } = situation;
+  const looks = new Looks(scene.instances[0]?.adminUrl ?? '');
+  const brokenAt = performance.now();
+  await cause(scene);
+  await delay(1000 * Math.max(Number(values.fault), withinSeconds));
+  const repairedAt = performance.now();
+  if (end !== 'none') {
+    await repair(scene);
+    await end?.(scene);
+    await looks.until(({ level }) => level === 'OK', 150_000);
+    // It may be OK too early, and fail once more.
+    await delay(5000);
+  }
+  looks.end();
+  // The page is that of the first instance.
+  const [told] = scene.instances;
+  const requests = traffic.requests.filter(({ instance }) => instance === told);
+  const { says, rightAfterMs, okAfterMs, wrong, isWrong } = judged({
+    situation,
+    looks: looks.all,
+    requests,
+    brokenAt,
+    repairedAt,
+  });
+  isUntrue ||= isWrong;
+  const seconds = (ms: number | undefined) => (ms === undefined ? '-' : `${(ms / 1000).toFixed(0)} s`);
+  return [says, seconds(rightAfterMs), seconds(okAfterMs), traffic.failed, wrong];
 }
 
 /** The first line of the page, once it is not as usual, or a note. Versions before the conditions had a verdict. */

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Chain } from '../../src/tools/simulator/chain.ts';
@@ -8,48 +8,12 @@ import { Restore } from '../../src/tools/simulator/database-fall.ts';
 import { failed, notServed, rateLimited, redirected, refusedKey } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { asAdmin } from '../support/as-admin.ts';
-import type { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { frontWithKey, frontWithTls } from './fronts.ts';
-
-/** The instances of toncache and the servers around them, which a situation breaks. */
-export interface Scene {
-  /** Requests of clients are for blocks of the first one. */
-  indexers: readonly Indexer[];
-  redis: RedisServer;
-  /** Those that get requests, in turns; the page of the first one is read. */
-  readonly instances: ProxyProcess[];
-  /** Starts one more, with the same environment but for this. */
-  readonly addInstance: (environment?: Readonly<Record<string, string>>) => Promise<void>;
-  /** For files, and for servers that a situation adds: both end with it. */
-  readonly folder: string;
-  readonly stack: AsyncDisposableStack;
-  /** The indexers' clocks are ahead by this. */
-  aheadMs: number;
-  /** The client of the further requests, 25 a second. */
-  crawler: string | undefined;
-}
-
-/** What goes wrong, and for the table. */
-export interface Situation {
-  /** Builds more servers before the first instance starts; resolves with what that gives to its environment. */
-  readonly around?: (scene: Scene) => Promise<Readonly<Record<string, string>>>;
-  readonly cause: (scene: Scene) => unknown;
-  /** What the first line cannot show, in words. */
-  readonly also?: (scene: Scene) => string;
-  /** The chain begins this long before; default 24 s. */
-  readonly historyMs?: number;
-  /** The number of instances; default 1. */
-  readonly instances?: number;
-  /** The number of indexers; default 1. */
-  readonly indexers?: number;
-  /** The file of settings. */
-  readonly settings?: object;
-  /** The first line is awaited this long; default 30. */
-  readonly withinSeconds?: number;
-}
+import { PARTIAL } from './partial.ts';
+import { closeIndexer, type Scene, type Situation } from './scene.ts';
 
 type Injected = Parameters<Indexer['faults']['inject']>;
 
@@ -60,17 +24,17 @@ const each =
   };
 
 const only =
-  (change: (indexer: Indexer) => unknown) =>
-  ({ indexers: [first] }: Scene): unknown =>
-    first && change(first);
+  (change: (indexer: Indexer, scene: Scene) => unknown) =>
+  (scene: Scene): unknown =>
+    scene.indexers[0] && change(scene.indexers[0], scene);
 
 /** As a balancer in front of two, one of which is dead: every second request fails. */
-function halfDead({ faults }: Indexer): void {
+function halfDead({ faults }: Indexer, { timers }: Scene): void {
   const timer = setInterval(() => {
     const injected = faults.inject(failed(502));
     setTimeout(() => injected.remove(), 250).unref();
   }, 500).unref();
-  setTimeout(() => clearInterval(timer), 900_000).unref();
+  timers.add(timer);
 }
 
 /** The snapshots of Redis fail, so it refuses writes. */
@@ -82,14 +46,18 @@ const cannotSave = (redis: RedisServer) =>
     await admin.bgsave();
   });
 
+/** Servers in place of Redis. */
+const impostors = new WeakMap<RedisServer, Server>();
+
 /** As Redis in protected mode, in place of the one that was there. */
-async function protectedMode(redis: RedisServer): Promise<void> {
+async function protectedMode({ redis }: Scene): Promise<void> {
   const port = Number(new URL(redis.url).port);
   await redis.kill();
   const words = '-DENIED Redis is running in protected mode because no password is set for the default user.\r\n';
-  createServer((socket) => socket.on('error', () => {}).end(words))
+  const server = createServer((socket) => socket.on('error', () => {}).end(words))
     .unref()
     .listen(port, '127.0.0.1');
+  impostors.set(redis, server);
 }
 
 /** On a busy machine Redis is slow for a moment within a minute, and that would be the first line. */
@@ -166,14 +134,16 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   'the route to a node is cut': { cause: each({ kind: 'reset' }) },
   'an operation is not served': { cause: each(notServed('pendingTraces', 'no-redis'), 'pendingTraces') },
   'a redirect to a login': { cause: each(redirected()) },
-  'one of two dead': { cause: only((indexer) => indexer.close()), indexers: 2 },
-  'the indexer is down': { cause: only((indexer) => indexer.close()) },
+  'one of two dead': { cause: only(closeIndexer), indexers: 2 },
+  'the indexer is down': { cause: only(closeIndexer) },
   'one operation slow': { cause: each({ kind: 'hang' }, 'adjacentTransactions') },
   'the indexer is slow': { cause: only((indexer) => Object.assign(indexer.faults, { latencyMs: 3000 })) },
   'restored, older': {
     cause: only(({ replicas: [replica] }) => replica.fallBack(new Restore(Date.now(), 500_000, 1.01))),
     historyMs: 600_000,
     withinSeconds: 60,
+    // The database catches up for hours.
+    end: 'none',
   },
   'the chain stands still': {
     cause: only(({ replicas: [replica] }) => replica.lag(Number.POSITIVE_INFINITY)),
@@ -190,17 +160,28 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
     },
     settings: { clients: { requestsPerSecond: 10, trustedProxies: '127.0.0.1' } },
   },
-  'Redis gone': { cause: ({ redis }) => redis.kill() },
+  'Redis gone': { cause: ({ redis }) => redis.kill(), end: ({ redis }) => redis.restart() },
   'Redis read-only by mistake': {
     cause: ({ redis }) => asAdmin(redis, (admin) => admin.replicaof('127.0.0.1', 1)),
+    end: ({ redis }) => asAdmin(redis, (admin) => admin.replicaof('NO', 'ONE')),
   },
-  'Redis cannot save': { cause: ({ redis }) => cannotSave(redis) },
-  'Redis in protected mode': { cause: ({ redis }) => protectedMode(redis) },
+  'Redis cannot save': {
+    cause: ({ redis }) => cannotSave(redis),
+    end: ({ redis }) => asAdmin(redis, (admin) => admin.config('SET', 'stop-writes-on-bgsave-error', 'no')),
+  },
+  'Redis in protected mode': {
+    cause: protectedMode,
+    end: async ({ redis }) => {
+      impostors.get(redis)?.close();
+      await redis.restart();
+    },
+  },
   'Redis gone + indexer slow': {
     cause: ({ redis, indexers: [indexer] }) => {
       if (indexer !== undefined) indexer.faults.latencyMs = 3000;
       return redis.kill();
     },
+    end: ({ redis }) => redis.restart(),
   },
   'Redis failover by Sentinels': {
     around: async (scene) => {
@@ -213,6 +194,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   'a certificate expires': {
     around: shortCertificate,
     cause: untilExpired,
+    end: 'none',
     withinSeconds: 180,
   },
   'a name moves, the old host alive': { around: nameOfTwo, cause: moveName, also: requestsAtEach, withinSeconds: 75 },
@@ -222,6 +204,8 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
       UPSTREAM_URL: await frontWithKey(indexer?.port ?? 0, 'the-right-key', stack),
       UPSTREAM_API_KEY: 'the-right-key',
     }),
+    end: 'none',
     cause: ({ addInstance }) => addInstance({ UPSTREAM_API_KEY: 'a-wrong-key' }),
   },
+  ...PARTIAL,
 };

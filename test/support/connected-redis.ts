@@ -7,6 +7,7 @@ import {
   type RedisScripting,
 } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
+import { PATIENT_REDIS } from './patience.ts';
 
 /** A connection, and its reported events. */
 export interface ObservedConnection extends ConnectedRedis, AsyncDisposable {
@@ -22,8 +23,8 @@ export async function observedConnection(
   const { promise: reported, resolve } = Promise.withResolvers<void>();
   const connection = connectRedis({
     names: systemNames(),
-    connectTimeoutMs: 2000,
-    commandTimeoutMs: 500,
+    connectTimeoutMs: PATIENT_REDIS.connectTimeout,
+    commandTimeoutMs: PATIENT_REDIS.commandTimeout,
     ...options,
     url,
     onTransition: (transition) => {

@@ -25,6 +25,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     ageValueSeconds: 0,
     awaitedBlock: undefined,
     proof: undefined,
+    equalMs: undefined,
     content: contentOf(ownedBytes(body)),
     ...options,
     askedAt,

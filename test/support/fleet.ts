@@ -6,7 +6,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstrea
 import { someNetwork } from './some-network.ts';
 import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts';
 
-const POLL = { timeout: 20_000, interval: 5 };
+const POLL = { interval: 5 };
 
 export interface FleetOptions {
   readonly instances?: number;
@@ -75,7 +75,7 @@ export class Fleet implements AsyncDisposable {
     });
     this.#proxies.push(proxy);
     if (!memoryAlone) {
-      await expect.poll(() => proxy.log.map(({ msg }) => msg), { timeout: 20_000 }).toContain('connected to Redis');
+      await expect.poll(() => proxy.log.map(({ msg }) => msg)).toContain('connected to Redis');
     }
     return proxy;
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { GUARD_MS } from './patience.ts';
 
 /** A child process that reports in lines of JSON. */
 export class Launched implements AsyncDisposable {
@@ -47,7 +48,7 @@ export class Launched implements AsyncDisposable {
     process.off('exit', this.#kill);
     if (this.hasEnded) return;
     const ended = once(this.#child, 'exit');
-    const guard = setTimeout(() => this.#child.kill('SIGKILL'), 15_000);
+    const guard = setTimeout(() => this.#child.kill('SIGKILL'), GUARD_MS);
     this.#child.kill('SIGTERM');
     await ended;
     clearTimeout(guard);

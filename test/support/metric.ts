@@ -14,6 +14,7 @@ const METRICS = {
   redisPendingWrites: 'toncache_redis_pending_writes',
   leaseWaits: 'toncache_lease_waits_total',
   breakersOpen: 'toncache_circuit_breaker_open',
+  breakersHalfOpen: 'toncache_circuit_breaker_half_open',
   olderAnswers: 'toncache_older_answers_served_total',
   upstreamPaused: 'toncache_upstream_paused',
   purges: 'toncache_purges_total',
@@ -37,8 +38,12 @@ export async function metricAt(
   metric: MetricName,
   labels: Readonly<Record<string, string>> = {},
 ): Promise<number> {
+  return metricIn((await ask(adminUrl, '/metrics')).text, metric, labels);
+}
+
+/** The same in the text of one reading: values of several metrics belong to one instant. */
+export function metricIn(text: string, metric: MetricName, labels: Readonly<Record<string, string>> = {}): number {
   const name = metric in METRICS ? METRICS[metric as keyof typeof METRICS] : metric;
-  const { text } = await ask(adminUrl, '/metrics');
   if (!text.includes(`# TYPE ${name.replace(/_count$/, '')} `)) throw new Error(`no metric is called ${name}`);
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   const samples = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));

@@ -12,6 +12,7 @@ import { systemNames } from '../../src/names/names.ts';
 import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 import { asTheyAre } from './entry.ts';
+import { GUARD_MS } from './patience.ts';
 
 /** A `RedisTier` on its own connection, with all events of both. */
 export class ObservedRedisTier implements AsyncDisposable {
@@ -33,6 +34,7 @@ export class ObservedRedisTier implements AsyncDisposable {
       connection: this.#connection,
       redisKey: redisKey ?? redisKeyFor(`test:${randomUUID()}:`),
       toStore,
+      provableMs: () => 0,
       now: Date.now,
       monotonic: () => performance.now(),
       report: (event) => this.events.push(event),
@@ -63,7 +65,7 @@ export class ObservedRedisTier implements AsyncDisposable {
         expect(read.state).toBe(state);
         return read;
       },
-      { timeout: 20_000, interval: 10 },
+      { timeout: GUARD_MS, interval: 10 },
     );
   }
 
@@ -75,14 +77,14 @@ export class ObservedRedisTier implements AsyncDisposable {
         await this.tier.set(entry);
         expect(this.count('redis-write', 'stored')).toBeGreaterThan(storedBefore);
       },
-      { timeout: 20_000, interval: 10 },
+      { timeout: GUARD_MS, interval: 10 },
     );
   }
 
   /** Until the connection has reported exactly these changes, in this order. */
   async untilConnection(...states: RedisTransition['state'][]): Promise<void> {
     await vi.waitFor(() => expect(this.connectionTransitions.map(({ state }) => state)).toEqual(states), {
-      timeout: 20_000,
+      timeout: GUARD_MS,
       interval: 10,
     });
   }

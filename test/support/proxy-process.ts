@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 import { compiledCode } from './compile-cache.ts';
 import { type MetricName, metricAt } from './metric.ts';
+import { TEST_GUARD_MS } from './patience.ts';
 import { readLogLine } from './start-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Node's arguments in `npm run dev`: those of `npm start`, but for the sources. Tests need no build. */
 const COMMAND = manifest.scripts.dev.replace('exec node ', '').split(' ');
-const GUARD_MS = 120_000;
 
 /** A line of the log, parsed. */
 export interface LoggedLine {
@@ -53,7 +53,7 @@ export class ProxyProcess implements AsyncDisposable {
   /** It is killed after `guardMs`, so that no test leaves it behind. */
   constructor(
     environment: Readonly<Record<string, string>>,
-    guardMs = GUARD_MS,
+    guardMs = TEST_GUARD_MS,
     { args, openFiles, ...how }: Program = COMMAND_OF_DEV,
   ) {
     const command = [process.execPath, ...args];

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { redisProgramFor } from './find-redis-server.ts';
+import { GUARD_MS } from './patience.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 import type { Certificate } from './self-signed-certificate.ts';
 
@@ -113,7 +114,7 @@ export function adminOf(port: number, certificate?: Certificate): Redis {
 
 /** Until nothing is thrown; for beginnings, which are not part of a test. */
 export async function waitFor(check: () => Promise<void>): Promise<void> {
-  const giveUpAt = performance.now() + 30_000;
+  const giveUpAt = performance.now() + GUARD_MS;
   for (;;) {
     try {
       return await check();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { GUARD_MS } from './patience.ts';
 
 /** One launch of a Redis server, as a process or as a container: a restart is another launch. */
 export interface RunningRedis {
@@ -82,7 +83,7 @@ function killWithUs(pid: number, dir: string): ChildProcess {
 const READY = /Ready to accept connections|Sentinel ID is/;
 
 async function untilReady(child: ChildProcessByStdio<null, Readable, Readable>): Promise<void> {
-  const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), GUARD_MS);
   const said: string[] = [];
   let ready = false;
   for await (const line of createInterface({ input: child.stdout })) {

@@ -25,7 +25,7 @@ export class Reservations {
   readonly handOut = (): void => {
     for (const go of this.#waiting) {
       if (!this.#rate.want(this.handOut, this.#waiting.size)) return;
-      this.#rate.take();
+      void this.#rate.take();
       this.#waiting.delete(go);
       go();
     }

@@ -9,6 +9,7 @@ import { createLogger } from '../../src/operate/logger.ts';
 import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
 import { type MetricName, metricAt } from './metric.ts';
+import { PATIENT_TIMEOUT } from './patience.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
 
@@ -20,7 +21,7 @@ export type Overrides = {
 
 export interface ProxyOptions {
   readonly upstreamUrl: string;
-  /** Environment in addition to `UPSTREAM_URL` and the ports, which are free ones. */
+  /** Environment in addition to `UPSTREAM_URL`, the ports, which are free ones, and {@link PATIENT_TIMEOUT}. */
   readonly env?: Readonly<Record<string, string>>;
   readonly overrides?: Overrides;
   readonly now?: () => number;
@@ -51,7 +52,8 @@ export function readLogLine<L extends LogLine>(line: string): L {
 /** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { upstreamUrl, env = {}, overrides = {}, now, monotonic, wall, askResolver, random = () => 0 } = options;
-  const { settings } = loadSettings({ UPSTREAM_URL: upstreamUrl, PORT: '0', ADMIN_PORT: '0', ...env });
+  const ours = { UPSTREAM_URL: upstreamUrl, UPSTREAM_TIMEOUT: PATIENT_TIMEOUT, PORT: '0', ADMIN_PORT: '0' };
+  const { settings } = loadSettings({ ...ours, ...env });
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 
-const PATIENCE = { timeout: 20_000, interval: 2 };
+const PATIENCE = { interval: 2 };
 
 export const WS = '/api/streaming/v2/ws';
 export const SSE = '/api/streaming/v2/sse';
@@ -88,13 +88,18 @@ export class EventsClient implements Disposable {
   }
 }
 
-/** The status with which a server refuses a WebSocket, and its body. */
+/** The status with which a server refuses a WebSocket, and its body. Rejects if it opens one. */
 export async function refusedWith(
   origin: string,
   headers: Headers = {},
   target = WS,
 ): Promise<{ status: number; text: string; headers: Record<string, string | string[] | undefined> }> {
   const socket = new WebSocket(origin.replace('http', 'ws') + target, { headers });
+  socket.once('open', () => {
+    socket.terminate();
+    socket.emit('error', new Error('the WebSocket was opened'));
+  });
+  // This also rejects at an error.
   const [, response] = await once(socket, 'unexpected-response');
   let text = '';
   for await (const bytes of response) text += bytes;

@@ -2,6 +2,7 @@ import { FURTHER, type OperationName } from '../../src/ton/operation-names.ts';
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
+import { writeAddressCell } from '../../src/tools/simulator/transfer-body.ts';
 
 /** The meaning of a request, apart from its spelling. Hashes are canonical. */
 export interface Call {
@@ -34,6 +35,9 @@ export interface Call {
   readonly actionsVersion?: string;
   readonly noAddressBook?: boolean;
   readonly noMetadata?: boolean;
+  /** The get-method of the account, and the account in its argument. */
+  readonly method?: string;
+  readonly argument?: Account;
 }
 
 /** A request before it is sent. */
@@ -41,6 +45,8 @@ export interface Written {
   /** Path and query. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Of a `POST`. */
+  readonly body?: string;
 }
 
 /** How the parts of a call are spelled. */
@@ -116,8 +122,8 @@ function unreadBy(operation: OperationName): readonly string[] {
 
 /** Equal for all spellings of a call, and different for every other call. */
 export function nameOf(call: Call): string {
-  const { target, headers } = writeCanonically({ ...call, hashes: call.hashes?.toSorted() ?? [] });
-  return `${target} ${JSON.stringify(headers)}`;
+  const { target, headers, body = '' } = writeCanonically({ ...call, hashes: call.hashes?.toSorted() ?? [] });
+  return `${target} ${JSON.stringify(headers)}${body}`;
 }
 
 const HASH_NAMES: Partial<Record<Call['operation'], string>> = {
@@ -135,7 +141,22 @@ const ACCOUNT_NAMES: Partial<Record<Call['operation'], string>> = {
   'jetton/transfers': 'jetton_wallet',
 };
 
+function writeMethod({ accounts = [], method, argument }: Call, pen: Pen): Written {
+  const [account] = accounts;
+  if (account === undefined) throw new Error('a get-method needs a contract');
+  const argued = { type: 'slice', value: argument && writeAddressCell(argument) };
+  const entries = argument === undefined ? [] : [argued];
+  const members = [
+    ['address', pen.address(account)] as const,
+    ['method', method] as const,
+    ['stack', entries] as const,
+  ];
+  const body = JSON.stringify(Object.fromEntries(pen.order(members)));
+  return { target: '/api/v3/runGetMethod', headers: { 'Content-Type': 'application/json' }, body };
+}
+
 function write(call: Call, pen: Pen): Written {
+  if (call.operation === 'runGetMethod') return writeMethod(call, pen);
   const { operation, accounts = [], hashes = [], direction, seqno, limit, offset, actionsVersion } = call;
   const parameters: string[] = [];
   const headers: Record<string, string> = {};

@@ -1,5 +1,6 @@
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { Chain } from '../../src/tools/simulator/chain.ts';
+import { BALANCE_METHOD, TIME_METHOD } from '../../src/tools/simulator/get-methods.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import type { Call } from './call.ts';
 
@@ -24,6 +25,25 @@ export function callsAboutJettons(chain: Chain, random: SeededRandom): readonly 
     ]),
   ];
   return calls.map((call) => ({ ...call, ...names }));
+}
+
+/** A get-method of a contract that does little, which is proven, or reads the time. */
+export function callOfMethod(chain: Chain, random: SeededRandom): Call | undefined {
+  const { steady } = chain.jettons;
+  if (steady === undefined) return undefined;
+  const holder = random.pick(steady.holders);
+  const wallet = chain.jettons.walletOf(holder, steady.master);
+  const [account, method] = random.pick<readonly [Account, string]>([
+    ...([wallet, wallet, wallet] as const).map((each) => [each, 'get_wallet_data'] as const),
+    [wallet, BALANCE_METHOD],
+    [wallet, TIME_METHOD],
+    [steady.master, 'get_wallet_address'],
+    [steady.master, 'get_nft_address_by_index'],
+    [steady.master, 'get_jetton_data'],
+    [holder, BALANCE_METHOD],
+  ]);
+  const argument = method === 'get_wallet_address' ? { argument: holder } : {};
+  return { operation: 'runGetMethod', accounts: [account], method, ...argument };
 }
 
 function walletsCall(owner: Account, jetton: Account, random: SeededRandom): Call {

@@ -146,14 +146,14 @@ function isProven(cache: CacheStatus): boolean {
 
 /** Why the answer must not be served as proven; undefined if it may be. */
 function provenTooLong(
-  { call, age }: ClientAnswer,
+  { call, age, text }: ClientAnswer,
   cache: CacheStatus,
   { machineDelayMs }: Allowance,
 ): string | undefined {
   if (!isProven(cache)) return undefined;
   if (!isOfAccount(call)) return 'proven, and about no account';
   const agedMs = Number(age) * 1000;
-  const longestMs = provenForMs(call);
+  const longestMs = provenForMs(call, text);
   return agedMs <= longestMs + machineDelayMs ? undefined : `proven, and ${agedMs} ms old; ${longestMs} ms are allowed`;
 }
 

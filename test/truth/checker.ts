@@ -5,6 +5,7 @@ import { HEAD_LOADS_MS, HEAD_REGRESSED_MS } from './fallen-states.ts';
 import type { Excuses } from './fault.ts';
 import type { FaultCycle } from './fault-cycle.ts';
 import type { Instance, Received } from './instance.ts';
+import { indexedAfterMs, LITE_SERVER_MS } from './lite-servers.ts';
 import type { MachineDelay } from './machine-delay.ts';
 import type { Purges } from './purges.ts';
 import { mayReplace } from './replaced-answers.ts';
@@ -94,7 +95,7 @@ export class Checker {
     const { world, faults, tally, machine, states, purges } = this.#options;
     const written = writeSomehow(call, this.#random);
     const sentAt = Date.now();
-    const received = await instance.ask(written.target, written.headers);
+    const received = await instance.ask(written);
     const receivedAt = Date.now();
     if (instance.isKilled && received.status === 0) return false;
     tally.count('answers');
@@ -110,6 +111,7 @@ export class Checker {
       return false;
     }
     const { 'cache-status': cacheStatus, age } = received.headers;
+    const loadedAt = sentAt - (Number(age ?? 0) + 1) * 1000 - machineDelayMs;
     if (String(cacheStatus).startsWith('toncache; hit')) tally.count('hits');
     if (isOfAccount(call)) tally.count('answers about accounts');
     if (call.owner !== undefined) tally.count('answers about owners');
@@ -123,13 +125,19 @@ export class Checker {
     // Extends the chain, so that its states up to now are known.
     void world.chain;
     const name = nameOf(call);
+    const isMethod = call.operation === 'runGetMethod';
+    // Blocks prove what the indexer has, and nothing proves the state of a lite server.
+    const isProven = String(cacheStatus).endsWith('detail=proven');
+    const liteLagMs = !isMethod ? 0 : isProven ? indexedAfterMs(call, world.chain) : LITE_SERVER_MS;
     const verdict = checkAnswer(
       { call, sentAt, receivedAt, ...received, cacheStatus: cacheStatus?.toString(), age },
       states.of(call),
       {
         machineDelayMs,
-        lagMs: excuses.lagMs ?? (isPending ? 0 : (excuses.databaseLagMs ?? 0)),
-        falls: isPending ? [] : world.falls,
+        lagMs:
+          liteLagMs +
+          lagOf(isServedInstead(cacheStatus) ? faults.excusesBetween(loadedAt, receivedAt) : excuses, isPending),
+        falls: isPending || isMethod ? [] : world.falls,
         staleIfError: excuses.refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS,
         notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
         seenFrom: this.#seenFrom(call, name, { ...received, receivedAt }, excuses, machineDelayMs),
@@ -139,7 +147,9 @@ export class Checker {
       this.#found(verdict.verdict, `${verdict.reason}`, written, received);
       return false;
     }
-    if (String(cacheStatus).endsWith('detail=proven')) {
+    if (isMethod) tally.count('answers of get-methods');
+    if (isProven) {
+      if (isMethod) tally.count('proven, of get-methods');
       tally.sawProof(this.#place % world.instances.length, receivedAt, verdict.outdatedMs);
       if (call.owner !== undefined) tally.count('proven, about owners');
     }
@@ -148,9 +158,8 @@ export class Checker {
     const comparedUntil = receivedAt + comparedMs;
     const before = this.#seen.get(name);
     const fromAt = Math.max(verdict.fromAt, before?.text === received.text ? before.fromAt : verdict.fromAt);
-    const loadedAt = sentAt - (Number(age ?? 0) + 1) * 1000 - machineDelayMs;
     this.#remember(name, { fromAt, answeredAt: receivedAt, loadedAt, text: received.text, comparedUntil });
-    return verdict.isOver;
+    return verdict.isOver && !isMethod;
   }
 
   /**
@@ -168,7 +177,7 @@ export class Checker {
     const { lagMs, databaseLagMs, overlaps } = excuses;
     const seen = this.#seen.get(name);
     // An equal answer is no regression for the client. A database that fell back can give it for an older state.
-    if (seen === undefined || seen.text === text) return Number.NEGATIVE_INFINITY;
+    if (seen === undefined || seen.text === text || call.operation === 'runGetMethod') return Number.NEGATIVE_INFINITY;
     const isPending = call.operation === 'pendingTraces';
     const { world, purges } = this.#options;
     const fall = isPending ? undefined : world.falls.findLast(({ at }) => at <= receivedAt);
@@ -204,10 +213,20 @@ export class Checker {
     else this.#found('needless refusal', `${received.status} ${received.text.slice(0, 200)}`, written, received);
   }
 
-  #found(kind: Finding['kind'], reason: string, { target, headers }: Written, received: Received): void {
+  #found(kind: Finding['kind'], reason: string, { target, headers, body = '' }: Written, received: Received): void {
     const { 'cache-status': cacheStatus, age } = received.headers;
     const at = new Date().toISOString();
-    const asked = `${target} ${JSON.stringify(headers)}`;
+    const asked = `${target} ${JSON.stringify(headers)} ${body}`;
     this.#options.tally.found({ kind, text: `${at} ${kind}: ${reason}\n  ${asked}\n  ${cacheStatus}; age ${age}` });
   }
 }
+
+/**
+ * How far behind the chain the indexers may have been that an answer comes from, ms. One that is served in place of poorer
+ * ones is as old as its `Age` and the lag of the indexer that gave it: what lagged between its load and now counts.
+ */
+function lagOf({ lagMs, databaseLagMs = 0 }: Excuses, isPending: boolean): number {
+  return lagMs ?? (isPending ? 0 : databaseLagMs);
+}
+
+const isServedInstead = (cacheStatus: unknown) => String(cacheStatus).endsWith('detail=regressed');

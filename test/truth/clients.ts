@@ -3,7 +3,7 @@ import type { Chain } from '../../src/tools/simulator/chain.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import type { Trace, Transaction } from '../../src/tools/simulator/trace.ts';
 import type { Call } from './call.ts';
-import { callsAboutJettons } from './calls-about-jettons.ts';
+import { callOfMethod, callsAboutJettons } from './calls-about-jettons.ts';
 
 /** What a client of the checker needs. */
 export interface Habitat {
@@ -42,6 +42,7 @@ export const CROWD: readonly Kind[] = [
   { habit: awaitNewcomer, count: 8 },
   { habit: pollOwner, count: 70, polls: true },
   { habit: pollOwnerSlowly, count: 10, polls: true },
+  { habit: pollMethod, count: 60, polls: true },
 ];
 
 /** How often a wallet or a deposit scanner polls its account, and how long some of them pause, ms. */
@@ -182,6 +183,12 @@ async function pollOwner(habitat: Habitat): Promise<void> {
 /** The same with pauses. */
 async function pollOwnerSlowly(habitat: Habitat): Promise<void> {
   await poll(habitat, ownerCall(habitat), () => habitat.random.pick(SLOW_PACES_MS));
+}
+
+/** Polls a get-method of one contract. */
+async function pollMethod(habitat: Habitat): Promise<void> {
+  await habitat.pause(habitat.random.int(0, ACCOUNT_PACE_MS));
+  await poll(habitat, callOfMethod(habitat.chain(), habitat.random), () => ACCOUNT_PACE_MS);
 }
 
 async function poll({ ask, goesOn, pause }: Habitat, call: Call | undefined, paceMs: () => number): Promise<void> {

@@ -5,7 +5,7 @@ import type { State } from './states.ts';
 import { isOfAccount, KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS } from './windows.ts';
 
 /**
- * An answer is served this long instead of less complete ones, see `docs/reference/answers.md` under "Replica lag", ms.
+ * An answer is served this long instead of less complete ones, see `docs/background/finality.md` under "Replica lag", ms.
  */
 const REGRESSED_MS = 10 * 60_000;
 /** The same for the head. */

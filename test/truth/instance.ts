@@ -2,6 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { type Launched, launch } from '../support/launch.ts';
 import { metricAt } from '../support/metric.ts';
+import type { Written } from './call.ts';
 
 /** The answer, or the error of a failed request: status 0. */
 export interface Received {
@@ -44,8 +45,8 @@ export class Instance implements AsyncDisposable {
   }
 
   /** Sends a request as a client does, path and query byte for byte. Never rejects. */
-  ask(target: string, headers: Readonly<Record<string, string>> = {}): Promise<Received> {
-    return this.#exchange(this.#url, 'GET', target, headers);
+  ask({ target, headers, body }: Written): Promise<Received> {
+    return this.#exchange(this.#url, body === undefined ? 'GET' : 'POST', target, headers, body);
   }
 
   /**

@@ -13,12 +13,13 @@ import type { WorldOptions } from './world.ts';
 // or a needless wait.
 
 const SECONDS = 20;
-const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--memory-alone] [--polls-only]
+const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--memory-alone] [--polls-only] [--quiet]
 --minutes: how long clients ask; without it ${SECONDS} s
 --faults: none (the default), all, or some of these, separated by commas, or two at once with a + between them: ${FAULTS.map(({ name }) => name).join(', ')}
 --dialect: the version of the indexer that is simulated, 1.2 or 1.3
 --memory-alone: without Redis, and therefore without faults of Redis
---polls-only: only clients that poll an account or an owner: most of their answers are proven`;
+--polls-only: only clients that poll an account or an owner: most of their answers are proven
+--quiet: a chain on which half of the blocks have no jetton wallet, and without traces`;
 
 const { forMs, faults, redis, ...options } = readOptions();
 const startedAt = performance.now();
@@ -61,6 +62,7 @@ function readValues() {
         dialect: { type: 'string', default: '1.3' },
         'memory-alone': { type: 'boolean', default: false },
         'polls-only': { type: 'boolean', default: false },
+        quiet: { type: 'boolean', default: false },
       },
     }).values;
   } catch (error) {
@@ -70,7 +72,7 @@ function readValues() {
 
 function readOptions() {
   const values = readValues();
-  const { dialect, faults: asked, 'memory-alone': memoryAlone, 'polls-only': pollsOnly } = values;
+  const { dialect, faults: asked, 'memory-alone': memoryAlone, 'polls-only': pollsOnly, quiet } = values;
   const [minutes, seed, instances] = [values.minutes, values.seed, values.instances].map(Number);
   const wanted = asked === 'none' ? [] : asked === 'all' ? FAULTS.map(({ name }) => name) : asked.split(',');
   const chosen = wanted.flatMap((name) => faultNamed(name) ?? refuse(`--faults ${name} is not known`));
@@ -85,7 +87,7 @@ function readOptions() {
   if (killed && instances < 2)
     return refuse('instance-killed needs --instances 2 or more: somebody must be left to ask');
   const redis: WorldOptions['redis'] = memoryAlone ? 'none' : 'single';
-  return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis, pollsOnly } as const;
+  return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis, pollsOnly, quiet } as const;
 }
 
 function refuse(problem: string): never {

@@ -2,6 +2,7 @@ import type { Chain } from '../../src/tools/simulator/chain.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { pastAnswers, type Said } from '../../src/tools/simulator/past-answers.ts';
 import { type Call, nameOf, writeCanonically } from './call.ts';
+import { LITE_SERVER_MS } from './lite-servers.ts';
 
 /** The indexer's answer to a call from one change of the chain to the next. Instants are epoch ms. */
 export interface State {
@@ -28,11 +29,14 @@ export class States {
   /** Oldest first, without gaps, including future states. */
   of(call: Call): readonly State[] {
     const name = nameOf(call);
-    const { target, headers } = writeCanonically(call);
+    const { target, headers, body } = writeCanonically(call);
     const lowered = Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value]));
-    const asked = { method: 'GET', target, headers: lowered };
+    const posted = body === undefined ? { method: 'GET' } : { method: 'POST', body: Buffer.from(body) };
+    const asked = { ...posted, target, headers: lowered };
+    // A lite server may have executed what the indexer lacks.
+    const aheadMs = call.operation === 'runGetMethod' ? LITE_SERVER_MS : 0;
     return pastAnswers(asked, this.#chain, this.#dialect).map(({ fromAt, untilAt, said }) => ({
-      fromAt,
+      fromAt: fromAt - aheadMs,
       untilAt,
       said: () => this.#remember(`${fromAt} ${name}`, said),
     }));

@@ -122,10 +122,15 @@ export class Tally {
     const answers = this.of('answers');
     const ofAccounts = this.of('answers about accounts');
     const ofOwners = this.of('answers about owners');
+    const ofMethods = this.of('answers of get-methods');
     return [
       ['answers checked', `${answers}, ${percent(this.of('hits'), answers)} of them hits`],
       ['answers about accounts', `${ofAccounts}, ${percent(this.of('proven'), ofAccounts)} of them proven`],
       ['answers about owners', `${ofOwners}, ${percent(this.of('proven, about owners'), ofOwners)} of them proven`],
+      [
+        'answers of get-methods',
+        `${ofMethods}, ${percent(this.of('proven, of get-methods'), ofMethods)} of them proven`,
+      ],
       ['lies', String(this.of('lie'))],
       ['regressions', String(this.of('regression'))],
       ['needless refusals', String(this.of('needless refusal'))],

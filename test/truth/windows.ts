@@ -11,25 +11,24 @@ export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 
 /** An answer that blocks prove lacks no commit older than this, ms: every block up to that instant has been read. */
 export const PROVEN_LACKS_MS = 1000;
 
-/** The maximum age of an answer with names, ms: names, metadata and interfaces change without a block. */
-export const NAMES_LAST_MS = 60_000;
-const PLAIN_LASTS_MS = 300_000;
+/** The maximum age of the names and metadata in an answer, ms: they change without a block. */
+export const NAMES_LAST_MS = 300_000;
 
-/** The maximum age of a proven answer, ms. */
-export function provenForMs({ operation, owner, noAddressBook, noMetadata }: Call): number {
-  const isNamed = noAddressBook !== true || noMetadata !== true;
+/** The maximum age of a proven answer with interfaces, or with claims about a mintless jetton, ms. */
+const CLAIMS_LAST_MS = 60_000;
+
+/** The maximum age of a proven answer, ms; `text`: its body. */
+export function provenForMs({ operation, owner }: Call, text: string): number {
   switch (operation) {
     case 'transactions':
-      return noAddressBook === true ? PLAIN_LASTS_MS : NAMES_LAST_MS;
     case 'addressInformation':
     case 'walletInformation':
-      return PLAIN_LASTS_MS;
-    case 'jetton/wallets':
-      return owner === undefined || isNamed ? NAMES_LAST_MS : PLAIN_LASTS_MS;
     case 'jetton/transfers':
-      return isNamed ? NAMES_LAST_MS : PLAIN_LASTS_MS;
-    default:
       return NAMES_LAST_MS;
+    case 'jetton/wallets':
+      return owner === undefined || /"mintless_info":\s*\{/.test(text) ? CLAIMS_LAST_MS : NAMES_LAST_MS;
+    default:
+      return CLAIMS_LAST_MS;
   }
 }
 
@@ -69,6 +68,8 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
     case 'jetton/masters':
     case 'jetton/transfers':
       return POLICIES.accountLive;
+    case 'runGetMethod':
+      return POLICIES.methodResult;
     case 'transactions':
       if (isOfAccount(call)) return POLICIES.accountLive;
       return body.transactions.length === 0 ? POLICIES.empty : POLICIES.byHashFinal;

@@ -1,6 +1,7 @@
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { type DatabaseFall, Failover, Restore } from '../../src/tools/simulator/database-fall.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
+import { BALANCE_METHOD } from '../../src/tools/simulator/get-methods.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import type { Trace } from '../../src/tools/simulator/trace.ts';
 import { type RedisSentinels, startRedisSentinels } from '../support/redis-sentinels.ts';
@@ -9,6 +10,7 @@ import { ShiftedClock } from '../support/shifted-clock.ts';
 import { settableClock } from '../support/skewed-clock.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { Instance } from './instance.ts';
+import { liteServersOf } from './lite-servers.ts';
 import { LostAnswers } from './lost-answers.ts';
 
 export interface WorldOptions {
@@ -26,6 +28,8 @@ export interface WorldOptions {
    * second one is always a little behind.
    */
   readonly twoIndexers: boolean;
+  /** True for a chain without traces, on which half of the blocks have no jetton wallet. */
+  readonly quiet?: boolean;
 }
 
 export const BLOCK_MS = 400;
@@ -45,7 +49,7 @@ export const BATCHED_BLOCKS = 24;
 const BATCH = 8;
 
 /** The checker knows this much of the chain's future. */
-export const AHEAD_MS = 6000;
+export const AHEAD_MS = 9000;
 /** Clients request traces of the last 15 s. */
 const TRACES_BACK_MS = 15_000;
 const LATENCY_MS = 20;
@@ -54,7 +58,12 @@ const CLASSIFIER_MS = 100;
 /** The idle accounts that clients poll: how many, how often each has a transaction, and how often a new one appears. */
 const IDLE_ACCOUNTS = { count: 80, everyMs: 15_000, newcomerEveryMs: 4000 };
 /** The owners of jettons that clients poll. Other accounts run in rounds of 0, 5 and 120. */
-const JETTONS = { owners: 70, everyMs: 15_000, others: [0, 5, 0, 0, 5, 120, 0, 5] };
+const STEADY = { holdersCount: 60, transferEveryMs: 150_000, mintEveryMs: 150_000 };
+const JETTONS = { owners: 70, everyMs: 15_000, others: [0, 5, 0, 0, 5, 120, 0, 5], steady: STEADY };
+/** One reads the balance, and the others the state. */
+const PROVEN_METHODS = `get_wallet_address,get_wallet_data,get_jetton_data,get_nft_address_by_index,${BALANCE_METHOD}`;
+/** A chain without traces, on which half of the blocks have no jetton wallet. */
+const QUIET = { messagesPerBlock: 0, jettons: { ...JETTONS, everyMs: 60_000 } };
 /** This many transactions fill a block: more than two pages of the largest size. */
 const FULL_BLOCK = 2400;
 /** The clock of an instance is set back by this much. */
@@ -94,7 +103,7 @@ export class World implements AsyncDisposable {
 
   /** Resolves when every instance listens. */
   static async start(options: WorldOptions): Promise<World> {
-    const { root, dialect, seed, instances, forMs, redis: kind, twoIndexers } = options;
+    const { root, dialect, seed, instances, forMs, redis: kind, twoIndexers, quiet } = options;
     const historyBlocks = 2 * PAST_BLOCKS + Math.ceil((2 * forMs) / BLOCK_MS);
     const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
     const chain = () =>
@@ -109,6 +118,7 @@ export class World implements AsyncDisposable {
         listsUnderWay: true,
         idle: IDLE_ACCOUNTS,
         jettons: JETTONS,
+        ...(quiet === true && QUIET),
       });
     await using starting = new AsyncDisposableStack();
     const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: twoIndexers ? [] : [chain()] });
@@ -130,13 +140,16 @@ export class World implements AsyncDisposable {
       UPSTREAM_URL: indexers.map(({ url }) => url).join(),
       NETWORK: someNetwork(),
       CACHE_OPERATIONS: 'all',
+      PROVEN_METHODS,
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
       ...settableClock(CLOCK_STEP_MS),
     };
     const start = () => Instance.start(root, environment);
     const started = await Promise.all(Array.from({ length: instances }, start));
     starting.move();
-    return new World(chain(), indexers, redis, redisClock, started, start);
+    const world = new World(chain(), indexers, redis, redisClock, started, start);
+    for (const each of indexers) each.liteServer = liteServersOf(() => world.chain);
+    return world;
   }
 
   /** The first indexer; the only one if there are not two. */

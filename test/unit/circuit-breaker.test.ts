@@ -100,3 +100,30 @@ test('for any results of calls, a circuit breaker stays open for its open time a
     }),
   );
 });
+
+describe('a breaker is', () => {
+  test('half-open when the next call would be its trial, and open again while the trial is under way', () => {
+    expect(breaker.state).toBe('closed');
+    open();
+    expect(breaker.state).toBe('open');
+    now += OPEN_MS;
+    expect(breaker.state).toBe('half-open');
+    const end = admitted();
+    expect(breaker.state).toBe('open');
+    end('success');
+    expect(breaker.state).toBe('closed');
+  });
+
+  test('failing while it is open, and while it is half-open and nothing was answered since it opened', () => {
+    expect([breaker.isFailing, breaker.answered()]).toEqual([false, false]);
+    open();
+    expect(breaker.isFailing).toBe(true);
+    now += OPEN_MS;
+    expect(breaker.isFailing).toBe(true);
+    expect([breaker.answered(), breaker.answered()]).toEqual([true, false]);
+    expect([breaker.state, breaker.isFailing]).toEqual(['half-open', false]);
+    admitted()('failure');
+    now += 2 * OPEN_MS;
+    expect([breaker.state, breaker.isFailing]).toEqual(['half-open', true]);
+  });
+});

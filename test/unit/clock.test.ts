@@ -54,3 +54,35 @@ describe('without Redis', () => {
     );
   });
 });
+
+describe('a clock is shared with the other clocks of the server', () => {
+  test('for 2 s after a sample with a round trip of at most 250 ms, and not for 2 s after a jump', async () => {
+    const world = startWorld();
+    const isShared: boolean[] = [];
+    const look = () => isShared.push(world.clock.isShared);
+    look();
+    world.askServer();
+    look();
+    await world.advance(1999);
+    look();
+    await world.advance(1);
+    look();
+    [world.thereMs, world.backMs] = [125, 126];
+    world.askServer();
+    look();
+    world.backMs = 125;
+    world.askServer();
+    look();
+    expect(isShared).toEqual([false, true, true, false, false, true]);
+    [world.thereMs, world.backMs] = [1, 1];
+    world.serverAheadMs -= 100;
+    for (let ms = 0; ms < 2000; ms += 500) {
+      world.askServer();
+      expect(world.clock.isShared).toBe(false);
+      await world.advance(498);
+    }
+    world.askServer();
+    await world.advance(10);
+    expect(world.clock.isShared).toBe(true);
+  });
+});

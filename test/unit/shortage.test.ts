@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { isShortage, shortageOfFiles } from '../../src/shortage.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { isShortage, residentBytes, shortageOfFiles } from '../../src/shortage.ts';
 
 const coded = (code: string, cause?: unknown) => Object.assign(new Error(code, { cause }), { code });
 
@@ -26,4 +26,21 @@ describe('a shortage of this machine', () => {
   ])('%s', (_, error, expected) => expect(isShortage(error)).toBe(expected));
 
   it('is not found while a file can be opened', () => expect(shortageOfFiles()).toBeUndefined());
+});
+
+describe('the resident memory of this process', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it('is the last one that was read while no file can be opened', () => {
+    const rss = vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(7);
+    expect(residentBytes()).toBe(7);
+    rss.mockImplementation(() => {
+      throw coded('EMFILE');
+    });
+    expect(residentBytes()).toBe(7);
+    rss.mockImplementation(() => {
+      throw new Error('a bug');
+    });
+    expect(residentBytes).toThrow('a bug');
+  });
 });

@@ -41,7 +41,7 @@ const accessChecksOf = (access: AdminAccessOptions) => ({
 export function createAdminServer(dependencies: AdminServerDependencies): Server {
   const { isReady, metrics, onBug, requestTimeoutMs } = dependencies;
   const forAny = (serve: AdminPath['serve']): AdminPath => ({ method: 'GET', access: 'any', serve });
-  const health = [...HEALTH].map(([path, { answer }]) => {
+  const health = [...HEALTH].map(([path, answer]) => {
     const serve = (_: IncomingMessage, response: ServerResponse) => {
       const { status, body } = answer(isReady());
       sendJson(response, status, body);

@@ -3,8 +3,9 @@ import { unsliced } from '../../sliced-strings.ts';
 import type { Ms } from '../../time-units.ts';
 import type { OperationsInUse } from '../../ton/operations.ts';
 import type { ClientConnection, ClientConnections } from '../public/client-connections.ts';
+import type { Drain } from '../public/drain.ts';
 import type { Origins } from '../public/origins.ts';
-import type { Responder } from '../public/responder.ts';
+import type { Responder, ResponderDependencies } from '../public/responder.ts';
 import {
   CLOSE_END,
   keepAliveEnd,
@@ -32,6 +33,7 @@ export interface FastLaneConnectionDependencies {
   /** The operations for which it answers more than hits in memory. */
   readonly operations: OperationsInUse;
   readonly connections: ClientConnections;
+  readonly drain: Drain;
   /** Answers in place of an unreadable request, and closes the connection. */
   readonly sendRefusal: (socket: Socket, code: 'bad-request') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
@@ -42,6 +44,8 @@ export interface FastLaneConnectionDependencies {
   readonly keepAliveMs: Ms;
   /** True if there is a limit of requests per client: only then a hit must know its client. */
   readonly hasLimits: boolean;
+  /** Called for each request that is not above its client's limit. */
+  readonly onRequest: ResponderDependencies['onRequest'];
 }
 
 /** Field sections longer than this, in characters, are parsed again for each request. */
@@ -136,16 +140,17 @@ export class FastLaneConnection {
   /** Answers a request, now or later; returns `false` for a request that the fast lane does not understand. */
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
-    const { operations, hasLimits, origins } = this.#dependencies;
+    const { operations, hasLimits, origins, onRequest } = this.#dependencies;
     if (fields === undefined || (fields.hasOrigin && origins.areListed)) return false;
     if (hasLimits) {
       if (readSpelling(spelling, operations) === undefined) return false;
       if (this.#sendLimited(fields)) return true;
     }
     // The head of a hit keeps the connection open.
-    if (fields.isPlain && !this.#dependencies.connections.isDraining) {
+    if (fields.isPlain && !this.#dependencies.drain.isUnderWay) {
       const hit = this.#dependencies.hits.find(spelling, fields.acceptsGzip);
       if (hit !== undefined) {
+        onRequest(this.connection.socket, fields.headers);
         this.#writeHit(hit);
         return true;
       }
@@ -194,10 +199,9 @@ export class FastLaneConnection {
   readonly #send = (message: ResponseMessage): void => {
     const { connection } = this;
     const { socket } = connection;
-    const { connections, keepAliveMs, origins } = this.#dependencies;
-    this.#isLast = connections.isDraining && !connection.isPaused;
-    const headers = origins.headersFor(undefined, message.headers);
-    const head = messageHead({ ...message, headers }) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
+    const { drain, keepAliveMs } = this.#dependencies;
+    this.#isLast = drain.isLastOf(connection);
+    const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     if (!socket.writable) return;
     const { body = NO_BYTES } = message;
     if (body.length <= LARGEST_JOINED_BYTES) {
@@ -211,10 +215,9 @@ export class FastLaneConnection {
   };
 
   readonly #onAnswered = (): void => {
-    const { socket, isPaused } = this.connection;
-    const { connections } = this.#dependencies;
+    const { connections, drain } = this.#dependencies;
     connections.end(this.connection);
-    if (this.#isLast || (connections.isDraining && !isPaused)) socket.destroySoon();
+    if (this.#isLast || drain.isLastOf(this.connection)) this.connection.socket.destroySoon();
     else if (this.#isLeaving) this.#leaveToNode(NO_BYTES);
   };
 

@@ -1,13 +1,9 @@
 import type { Socket } from 'node:net';
-import type { MemoryHits } from '../../answer/handle-request.ts';
 import type { ClientConnection } from '../public/client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import { FastLaneConnection, type FastLaneConnectionDependencies } from './fast-lane-connection.ts';
-import { RenderedHits, type RenderedHitsDependencies } from './rendered-hits.ts';
 
-export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencies, 'hits' | 'leaveToNode'> {
-  readonly hits: MemoryHits;
-  readonly gzip: RenderedHitsDependencies['gzip'];
+export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencies, 'leaveToNode'> {
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
 }
@@ -27,26 +23,13 @@ export class FastLane {
 
   constructor(dependencies: FastLaneDependencies) {
     this.#dependencies = dependencies;
-    const { hits, gzip, keepAliveMs, origins } = dependencies;
-    this.#perConnection = {
-      ...dependencies,
-      hits: new RenderedHits({ hits, gzip, keepAliveMs, origins }),
-      leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
-    };
+    this.#perConnection = { ...dependencies, leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread) };
   }
 
   take(connection: ClientConnection): void {
     const lane = new FastLaneConnection(connection, this.#perConnection);
     this.#lanes.add(lane);
     connection.socket.once('close', () => this.#lanes.delete(lane));
-  }
-
-  /** Closes idle connections. The others close after the answers under way, or are left to Node if there are none. */
-  drain(): void {
-    for (const lane of this.#lanes) {
-      if (lane.isIdle) lane.connection.socket.destroy();
-      else lane.leave();
-    }
   }
 
   #leaveToNode(lane: FastLaneConnection, unread: Buffer): void {

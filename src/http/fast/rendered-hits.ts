@@ -1,10 +1,9 @@
-import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
+import type { MemoryHit, MemoryHits } from '../../answer/get.ts';
 import { cacheStatusOf } from '../../answer/phase.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import type { Ms } from '../../time-units.ts';
-import { ageOf, entryMessage } from '../public/entry-message.ts';
-import type { Origins } from '../public/origins.ts';
-import { httpDate, isOneSlice, keepAliveEnd, messageHead } from '../public/response-message.ts';
+import { ageOf, movingHeaders, type ResponseContext, type ResponseHeaders } from '../public/response-headers.ts';
+import { fieldLines, httpDate, isOneSlice, keepAliveEnd, statusLine } from '../public/response-message.ts';
 
 /** Room for the head in front of the body: heads have about 600 bytes. A longer one gets the room that it needs. */
 const ROOM_BYTES = 640;
@@ -18,7 +17,9 @@ export interface RenderedHit {
   bytes: Buffer;
   /** The number of unfinished writes of these bytes: while there are any, the head must not change. */
   pendingWrites: number;
-  readonly roomBytes: number;
+  /** The place after the fields that change with time, and that of the value of `Date`. */
+  readonly lastingAt: number;
+  readonly dateAt: number;
   ageSeconds: number;
   remainingSeconds: number;
   date: string;
@@ -28,13 +29,13 @@ export interface RenderedHitsDependencies {
   readonly hits: MemoryHits;
   readonly gzip: Pick<Gzip, 'move'>;
   readonly keepAliveMs: Ms;
-  readonly origins: Origins;
+  readonly responseHeaders: ResponseHeaders;
 }
 
 /**
  * Renders the bytes of fresh entries in memory. One write of one buffer costs a tenth less than writing head and body.
- * The head is in front of the body in the same allocation, right-aligned. It is rendered again when one of its numbers
- * has changed: at most a few times a second, by the same renderer as all messages.
+ * The head is in front of the body in the same allocation. Its fields are rendered once, except those that change with
+ * time, a few times a second: `Date`, which has always the same length, and the first ones, which are right-aligned.
  */
 export class RenderedHits {
   readonly #dependencies: RenderedHitsDependencies;
@@ -68,56 +69,54 @@ export class RenderedHits {
   }
 
   #render(hit: MemoryHit, known: RenderedHit | undefined): RenderedHit | undefined {
-    const { entry, sent, at } = hit;
+    const { entry, sent, call, at } = hit;
     if (!isOneSlice(sent.body)) return undefined;
     // While its bytes are being written, the head in front of the body must not change: the body is copied behind a new
     // head. A client that stalls keeps the old copy in memory, and `Age` needs a new one each second, so no large body
     // is copied.
     const isPending = known !== undefined && known.pendingWrites > 0;
     if (isPending && sent.body.length > LARGEST_COPIED_BYTES) return undefined;
-    const head = this.#headOf(hit);
-    if (head === undefined) return undefined;
-    const isFree = known !== undefined && !isPending && head.length <= known.roomBytes;
-    const fit = isFree ? known : joined(sent.body, head.length);
+    const context = { request: {}, operation: call.operation, cacheStatus: cacheStatusOf(hit), requestId: undefined };
+    const beginning = statusLine(entry.meta.status) + fieldLines(movingHeaders(entry, context, at));
+    const isFree = known !== undefined && !isPending && beginning.length <= known.lastingAt;
+    const fit = isFree ? known : this.#joined(hit, context, beginning.length);
+    if (fit === undefined) return undefined;
     const whole = Buffer.from(fit.bytes.buffer);
-    const start = fit.roomBytes - head.length;
-    whole.write(head, start, 'latin1');
+    const start = fit.lastingAt - beginning.length;
+    whole.write(beginning, start, 'latin1');
+    fit.date = httpDate();
+    whole.write(fit.date, fit.dateAt, 'latin1');
     fit.bytes = whole.subarray(start);
     fit.ageSeconds = ageOf(entry, at);
     fit.remainingSeconds = remainingOf(entry, at);
-    fit.date = httpDate();
-    if (!isFree) {
-      // The entry takes over this copy of its body, which would otherwise be in memory twice.
-      const body = whole.subarray(fit.roomBytes);
-      this.#dependencies.gzip.move(entry, sent.coding, body);
-      this.#known.set(body, fit);
-    }
     return fit;
   }
 
-  #headOf(hit: MemoryHit): string | undefined {
-    const { entry, sent, call, at } = hit;
-    const { vary } = call.operation;
-    const context = { cacheStatus: cacheStatusOf(hit), vary, requestId: undefined, isPrivate: false };
+  /** A new allocation with the lasting fields and the body, and room in front of them. */
+  #joined({ entry, sent }: MemoryHit, context: ResponseContext, beginningBytes: number): RenderedHit | undefined {
+    let lasting: string;
     try {
-      const message = entryMessage({}, entry, sent, context, at);
-      const headers = this.#dependencies.origins.headersFor(undefined, message.headers);
-      return messageHead({ ...message, headers }) + this.#headEnd;
+      lasting = fieldLines(this.#dependencies.responseHeaders.lasting(entry, sent, context));
     } catch {
-      // This head cannot be sent. The ordinary path is used instead, which fails as well and reports why.
+      // These fields cannot be sent. The ordinary path is used instead, which fails as well and reports why.
       return undefined;
     }
+    const end = `Date: ${httpDate()}\r\n${this.#headEnd}`;
+    const roomBytes = Math.max(ROOM_BYTES, beginningBytes + lasting.length + end.length);
+    const whole = Buffer.allocUnsafeSlow(roomBytes + sent.body.length);
+    const lastingAt = roomBytes - lasting.length - end.length;
+    whole.write(lasting + end, lastingAt, 'latin1');
+    sent.body.copy(whole, roomBytes);
+    // The entry takes over this copy of its body, which would otherwise be in memory twice.
+    const body = whole.subarray(roomBytes);
+    this.#dependencies.gzip.move(entry, sent.coding, body);
+    const dateAt = lastingAt + lasting.length + 'Date: '.length;
+    const fit = { bytes: whole, pendingWrites: 0, lastingAt, dateAt, ageSeconds: 0, remainingSeconds: 0, date: '' };
+    this.#known.set(body, fit);
+    return fit;
   }
 }
 
 function remainingOf({ freshUntil }: { readonly freshUntil: number }, now: number): number {
   return Math.floor((freshUntil - now) / 1000);
-}
-
-/** A new allocation, with room for a head in front of the body. */
-function joined(body: Buffer, headBytes: number): RenderedHit {
-  const roomBytes = Math.max(ROOM_BYTES, headBytes);
-  const whole = Buffer.allocUnsafeSlow(roomBytes + body.length);
-  body.copy(whole, roomBytes);
-  return { bytes: whole, pendingWrites: 0, roomBytes, ageSeconds: 0, remainingSeconds: 0, date: '' };
 }

@@ -35,52 +35,34 @@ const PASSED: ReadonlySet<string> = new Set([
 /** Conditions, and the handshake of a WebSocket. */
 const PASSED_KINDS = /^(?:if|sec-websocket)-/;
 
-/** A port shared by many clients sets no cookies, and only this proxy sets headers about its origin. */
-const NOT_RETURNED = [
-  'set-cookie',
-  'set-cookie2',
-  'alt-svc',
-  'cache-status',
-  'clear-site-data',
-  'strict-transport-security',
-  'x-request-id',
-];
-const OF_ORIGINS = /^access-control-/;
-
 /**
  * The headers of a client that are passed on, in the flat form, line by line. Credentials are only for the indexer that
- * the client means: not for a backup, and not next to our API key.
+ * the client means: not for a backup, and not next to our own. `credentials`: those that are passed on; `key` leaves out
+ * `Authorization`.
  */
-export function clientHeaders(request: RequestLines, withCredentials: boolean): string[] {
-  const dropped = droppedOf(request.headers, []);
+export function clientHeaders(request: RequestLines, credentials: 'all' | 'key' | 'none'): string[] {
+  const ofConnection = connectionHeaders(request.headers);
   const isPassed = (name: string) =>
-    PASSED.has(name) || PASSED_KINDS.test(name) || (withCredentials && isCredential(name));
-  return linesOf(request, (name) => isPassed(name) && !dropped.has(name));
-}
-
-const isCredential = (name: string) => name === 'authorization' || isKeyName(name);
-
-/** The indexer's headers for the client, in the flat form. */
-export function returnedHeaders(headers: Headers): string[] {
-  const dropped = droppedOf(headers, NOT_RETURNED);
-  return Object.entries(headers).flatMap(([name, value]) =>
-    dropped.has(name) || OF_ORIGINS.test(name) ? [] : [value ?? []].flat().flatMap((item) => [name, item]),
-  );
+    PASSED.has(name) ||
+    PASSED_KINDS.test(name) ||
+    (credentials !== 'none' && isKeyName(name)) ||
+    (credentials === 'all' && name === 'authorization');
+  return linesOf(request, (name) => isPassed(name) && !ofConnection.has(name));
 }
 
 /** True if a client sends an API key: not blank, and not dropped because `Connection` names it. */
 export function hasKeyHeader(headers: Headers): boolean {
-  return !isBlankKey([headers['x-api-key'] ?? ''].flat().join()) && !droppedOf(headers, []).has('x-api-key');
+  return !isBlankKey([headers['x-api-key'] ?? ''].flat().join()) && !connectionHeaders(headers).has('x-api-key');
 }
 
 /**
  * The same for a header with any name that some server may read as that of an API key ({@link isKeyName}). The indexer
  * reads only `X-Api-Key`.
  */
-export function mayHaveKeyHeader({ headers }: RequestLines): boolean {
-  const dropped = droppedOf(headers, []);
+export function mayHaveKeyHeader({ headers }: Pick<RequestLines, 'headers'>): boolean {
+  const ofConnection = connectionHeaders(headers);
   return Object.entries(headers).some(
-    ([name, value]) => isKeyName(name) && !isBlankKey([value ?? ''].flat().join()) && !dropped.has(name),
+    ([name, value]) => isKeyName(name) && !isBlankKey([value ?? ''].flat().join()) && !ofConnection.has(name),
   );
 }
 
@@ -97,10 +79,10 @@ export function isBlankKey(value: string): boolean {
   return !/[^\s,]/.test(value);
 }
 
-/** The names of headers that are not passed on: those of one connection (RFC 9110 7.6.1), and these. */
-function droppedOf(headers: Headers, names: readonly string[]): ReadonlySet<string> {
+/** The names of headers that are not passed on, because they belong to one connection (RFC 9110 7.6.1). */
+export function connectionHeaders(headers: Headers): ReadonlySet<string> {
   const named = [headers['connection'] ?? []].flat().flatMap((value) => value.toLowerCase().split(','));
-  return new Set([...HOP_BY_HOP, ...names, ...named.map((name) => name.trim())]);
+  return new Set([...HOP_BY_HOP, ...named.map((name) => name.trim())]);
 }
 
 /** Names in lower case and values, alternating. */

@@ -1,36 +1,45 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { ownedBytes } from '../../cache/entry.ts';
 import { failure, ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer } from '../../indexer/upstream-client.ts';
 import { type Flight, SingleFlight } from '../../once/single-flight.ts';
 import type { MonotonicMs, Ms } from '../../time-units.ts';
+import { MOST_BODY_BYTES } from '../../ton/operation.ts';
 import { OPERATION_NAMES } from '../../ton/operation-names.ts';
 import { OPERATIONS, OperationsInUse } from '../../ton/operations.ts';
 import { acceptsGzip, isBelow, parseTarget } from '../parse-request.ts';
 import { sendMessage } from '../public/response-message.ts';
 import { clientHeaders, mayHaveKeyHeader } from './forwarded-headers.ts';
-import { asksForWebSocket, type PassedRequest, type PassOnParts, type PassThrough, passedHeaders } from './pass-on.ts';
+import { asksForWebSocket, type PassedEnd, type PassedRequest, type PassOnParts, type PassThrough } from './pass-on.ts';
 import { type OpenPassThrough, transfer } from './pass-through.ts';
-import { hasApiKey, hidesOperation } from './passable-target.ts';
+import { hasApiKey, hidesOperation, pathKey, runsGetMethod } from './passable-target.ts';
 
 /** Kept answers use at most this part of the memory tier. */
 export const REST_SHARE_OF_MEMORY = 1 / 10;
 
-/** The time for which an answer is kept after its arrival, if its path is not that of an operation. */
+/** The time for which the answer to a GET is kept after its arrival, if its path is not that of an operation. */
 const KEPT_MS: Ms = 400;
 
-/** The largest body of a request that can be joined. */
-const MOST_BODY_BYTES = 4096;
+/**
+ * A get-method reads the newest state, which its client may have just seen to change: its answer is not kept, and its
+ * load can be joined only for this time after it was sent.
+ */
+const GET_METHOD_SENT_WITHIN_MS: Ms = 100;
 
 /** The memory of a kept answer in addition to its key and body. */
 const OVERHEAD_BYTES = 2048;
 
 const API = ['/api/v3/'];
-const RUN_GET_METHOD = /^\/api\/v3\/rungetmethod\/?$/i;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
 /** All operations, including those not in use. */
 const KNOWN = new OperationsInUse(OPERATION_NAMES);
+
+/** Lists of the same things, pending and not. */
+const ROWS_MOVE: ReadonlySet<string> = new Set(
+  ['actions', 'pendingActions', 'pendingTransactions'].map((name) => pathKey('GET', `/api/v3/${name}`)),
+);
 
 /** Headers of a request that distinguish answers: those of the operations, and those about the form of its body. */
 const IN_KEY = new Set([
@@ -43,9 +52,6 @@ const ALONE = /^(?:authorization|last-event-id|range|if-.*)$/;
 
 /** Answers without a body, whose `Content-Length` would be wrong (RFC 9110 8.6). */
 const NO_LENGTH: ReadonlySet<number> = new Set([204, 304]);
-
-/** How a request that may be joined was answered. */
-export type JoinedResult = 'hit' | 'collapsed' | 'miss' | 'passed';
 
 export interface JoinedRequestsDependencies extends Pick<PassOnParts, 'bodies' | 'admission' | 'report'> {
   readonly passThrough: OpenPassThrough;
@@ -63,11 +69,15 @@ export interface JoinedRequestsDependencies extends Pick<PassOnParts, 'bodies' |
 /** An answer that was read whole. */
 type WholeAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: Buffer; readonly isKept: boolean };
 
-/**
- * The result of a load. `alone`: each waiting request must be sent by itself, but the one that began the load has the
- * answer.
- */
-type SharedLoad = WholeAnswer | ProxyError | 'alone';
+/** An answer that is not shared: the request that began the load has it, and each other one must be sent by itself. */
+interface Alone {
+  readonly isAlone: true;
+  /** Absent if nobody waited for it. */
+  readonly status?: number;
+}
+
+/** The result of a load. */
+type SharedLoad = WholeAnswer | ProxyError | Alone;
 
 interface Kept {
   readonly answer: WholeAnswer;
@@ -77,7 +87,7 @@ interface Kept {
 /**
  * Joins equal requests for the rest of the API: `GET` below `/api/v3/`, and `POST runGetMethod`. Requests that arrive
  * during the first one get its answer, whatever its status. Requests within 400 ms after it get the answer too, if it is
- * a 200 and the path is not that of an operation. The first one is sent like any passed-through request.
+ * a 200 to a GET and its path may be kept ({@link mayKeep}). The first one is sent like any passed-through request.
  */
 export class JoinedRequests {
   readonly #dependencies: JoinedRequestsDependencies;
@@ -89,7 +99,7 @@ export class JoinedRequests {
   constructor(dependencies: JoinedRequestsDependencies) {
     this.#dependencies = dependencies;
     this.#flights = new SingleFlight({
-      onFollowed: (flight, client) => dependencies.admission.backlog.join(flight, client),
+      onFollowed: (flight, client) => dependencies.admission.join(flight, client),
       keptMs: () => 0,
       now: dependencies.now,
       collapseWindowMs: dependencies.collapseWindowMs,
@@ -109,7 +119,8 @@ export class JoinedRequests {
   readonly pass: PassThrough = async (passed) => {
     const { passThrough, bodies, report, now } = this.#dependencies;
     if (!mayJoin(passed)) return passThrough.pass(passed);
-    const body = passed.request.method === 'POST' ? await bodies.read(passed.request) : undefined;
+    const isPosted = passed.request.method === 'POST';
+    const body = passed.body ?? (isPosted ? await bodies.read(passed.request) : undefined);
     const asked = { ...passed, body };
     if (body !== undefined && body.length > MOST_BODY_BYTES) return passThrough.pass(asked);
     const lines = sharedLines(asked.request);
@@ -118,19 +129,24 @@ export class JoinedRequests {
     if (kept !== undefined && now() < kept.until) return this.#send(kept.answer, passed, 'hit');
     const wait = passed.openWait();
     try {
-      const end = await this.#flights.join(key, wait, (flight) =>
-        this.#load(
-          { ...asked, flight, lines: [...lines, ...tracesOf(asked.request)] },
-          key,
-          () => wait.reason === undefined,
-        ),
+      const end = await this.#flights.join(
+        key,
+        wait,
+        (flight) =>
+          this.#load(
+            { ...asked, flight, lines: [...lines, ...tracesOf(asked.request)] },
+            key,
+            () => wait.reason === undefined,
+          ),
+        body === undefined ? undefined : GET_METHOD_SENT_WITHIN_MS,
       );
       if (end.state === 'left') throw wait.reason ?? failure('internal');
       const { value, collapsed } = end;
       if (value instanceof ProxyError) throw value;
-      if (value !== 'alone') return this.#send(value, passed, collapsed ? 'collapsed' : 'miss');
+      if (!('isAlone' in value)) return this.#send(value, passed, collapsed ? 'collapsed' : 'miss');
       report({ name: 'rest-answered', result: 'passed' });
-      if (collapsed) await passThrough.pass({ ...asked, openWait: () => wait });
+      if (collapsed) return await passThrough.pass({ ...asked, openWait: () => wait });
+      return { outcome: 'miss', status: value.status ?? 0, isOurs: true };
     } finally {
       wait.close();
     }
@@ -151,15 +167,15 @@ export class JoinedRequests {
           resolve(this.#keep({ ...answer, body }, asked, key));
           return;
         }
-        resolve('alone');
+        resolve({ isAlone: true, status: answer.status });
         // A generator that waits for the next bytes is not ended by its reader.
         asked.response.once('close', () => answer.body.destroy());
-        if (isWaiting()) await transfer({ ...answer, body }, asked.response, asked.requestId);
+        if (isWaiting()) await transfer({ ...answer, body }, asked);
         else answer.body.destroy();
       });
       load.catch((error: unknown) => {
         if (error instanceof ProxyError) resolve(error);
-        else if (asked.flight.isAbandoned) resolve('alone');
+        else if (asked.flight.isAbandoned) resolve({ isAlone: true });
         else reject(error as Error);
       });
     });
@@ -190,52 +206,61 @@ export class JoinedRequests {
     }
   }
 
-  /** Keeps a 200, unless its path is that of an operation, or a purge has come since its request. */
+  /** Keeps a 200 to a GET, unless its path is that of an operation, or a purge has come since its request. */
   #keep(whole: Omit<WholeAnswer, 'isKept'>, asked: PassedRequest, key: string): WholeAnswer {
     const isCurrent = key.startsWith(`${this.#purges} `);
-    const answer = { ...whole, isKept: whole.status === 200 && isCurrent && !isOfOperation(asked) };
+    const answer = { ...whole, isKept: whole.status === 200 && isCurrent && mayKeep(asked) };
     if (answer.isKept) this.#kept.set(key, { answer, until: this.#dependencies.now() + KEPT_MS });
     return answer;
   }
 
-  #send(answer: WholeAnswer, { request, response, requestId }: PassedRequest, result: JoinedResult): void {
+  #send(
+    answer: WholeAnswer,
+    { request, response, headersOf }: PassedRequest,
+    result: 'hit' | 'collapsed' | 'miss',
+  ): PassedEnd {
     this.#dependencies.report({ name: 'rest-answered', result });
-    if (response.destroyed) return;
     const { status, body, isKept: stored } = answer;
+    const end: PassedEnd = { outcome: result === 'hit' ? 'hit-memory' : result, status, isOurs: true };
+    if (response.destroyed) return end;
     const length = NO_LENGTH.has(status) ? undefined : String(body.length);
     const headers = { ...answer.headers, 'content-length': length };
     const cacheStatus =
       result === 'hit'
         ? ({ hit: true, ttl: 0, detail: 'memory' } as const)
         : ({ fwd: 'miss', fwdStatus: status, stored, collapsed: result === 'collapsed' } as const);
-    sendMessage(request, response, {
-      status,
-      headers: passedHeaders({ status, headers }, requestId, cacheStatus),
-      body,
-    });
+    sendMessage(request, response, { status, headers: headersOf({ status, headers }, cacheStatus), body });
+    return end;
   }
 }
 
+/** The head of a request that is passed through. */
+interface PassedRequestHead {
+  readonly request: { readonly method?: string | undefined; readonly headers: IncomingHttpHeaders };
+  readonly target: string;
+}
+
 /** True if a request may be joined with others, judged by its head. */
-function mayJoin({ request, target }: PassedRequest): boolean {
+export function mayJoin({ request, target }: PassedRequestHead): boolean {
   const { method, headers } = request;
-  const { path } = parseTarget(target);
   const isJoined =
     method === 'GET'
       ? isBelow(API, parseTarget(target))
-      : method === 'POST' && RUN_GET_METHOD.test(path) && Number(headers['content-length'] ?? 0) <= MOST_BODY_BYTES;
+      : runsGetMethod(method, target) && Number(headers['content-length'] ?? 0) <= MOST_BODY_BYTES;
   const isItsOwn =
     mayHaveKeyHeader(request) || hasApiKey(target) || Object.keys(headers).some((name) => ALONE.test(name));
   return isJoined && !isItsOwn && !asksForWebSocket(request);
 }
 
 /**
- * True for a path that some server may read as that of an operation. Its answers are not kept: a wallet that no longer
- * finds a pending trace requests `traces`, where an empty list of the time before would be a gap between the two.
+ * False for a get-method, for a list from which rows move to another one, and for a path that some server may read as that
+ * of an operation: a wallet that no longer finds a pending trace requests `traces`, where an empty list of the time before
+ * would be a gap between the two.
  */
-function isOfOperation({ target }: PassedRequest): boolean {
+function mayKeep({ request: { method }, target }: PassedRequest): boolean {
   const { path } = parseTarget(target);
-  return KNOWN.at(path) !== undefined || hidesOperation(path, KNOWN);
+  const isMoving = ROWS_MOVE.has(pathKey('GET', target));
+  return method === 'GET' && !isMoving && KNOWN.at(path) === undefined && !hidesOperation(path, KNOWN);
 }
 
 /**
@@ -253,7 +278,7 @@ function tracesOf(request: PassedRequest['request']): string[] {
 }
 
 function linesNamed(request: PassedRequest['request'], names: ReadonlySet<string>): string[] {
-  const lines = clientHeaders(request, false);
+  const lines = clientHeaders(request, 'none');
   return lines.filter((_, index) => names.has(lines[index - (index % 2)] ?? ''));
 }
 

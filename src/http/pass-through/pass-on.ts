@@ -1,34 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Admission, Ticket } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
+import { FIRST_TRY, type SendRules } from '../../admission/send-rules.ts';
+import type { Ticket } from '../../admission/ticket.ts';
 import type { CacheStatus } from '../../answer/cache-status.ts';
+import type { RequestOutcome } from '../../answer/phase.ts';
 import { type LoadRefused, NO_SOCKETS, type RefusalErrorOf, reportRefused } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { type ErrorCode, failure, ProxyError } from '../../errors.ts';
-import { firstTry, withClientKey, withoutOurKey } from '../../fleet/lanes.ts';
+import type { OurCredentials } from '../../indexer/credentials.ts';
 import type { ForwardedAnswer, ForwardRequest } from '../../indexer/upstream-client.ts';
 import type { Flight } from '../../once/single-flight.ts';
-import { type Outcome, outcomeOf } from '../../outcomes.ts';
+import { OUTCOMES, type Outcome, outcomeOf } from '../../outcomes.ts';
 import type { OperationsInUse } from '../../ton/operations.ts';
 import type { BodyReader } from '../body-reader.ts';
-import { commonHeaders } from '../public/response-message.ts';
-import { clientHeaders, hasKeyHeader, returnedHeaders } from './forwarded-headers.ts';
-import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from './passable-target.ts';
+import { returnedHeaders } from '../public/response-headers.ts';
+import { clientHeaders, hasKeyHeader } from './forwarded-headers.ts';
+import { hasApiKey, hidesOperation, isPassable, pathKey, runsGetMethod, withoutApiKeys } from './passable-target.ts';
+import { type ReadPassed, readPassed } from './read-passed.ts';
 
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 const OPERATION = 'passthrough';
 
-type AnsweredHead = Pick<ForwardedAnswer, 'status' | 'headers' | 'retryAfterMs'>;
-
 /** A destination of requests. */
-export interface PassedTo<Answer extends AnsweredHead> {
+export interface PassedTo<Answer extends ForwardedAnswer> {
   /** Resolves when the head of the answer is there; rejects with a {@link ProxyError} or the reason of the signal. */
   readonly forward: (request: ForwardRequest) => Promise<Answer>;
   /** For requests without a key; never sent to another server. */
-  readonly apiKey: string | undefined;
+  readonly ours: OurCredentials | undefined;
+  /** Its host and port, for its failures; absent for the only indexer. */
+  readonly name?: string | undefined;
 }
 
 /** Events of requests for the rest of the API. */
@@ -58,16 +62,18 @@ export interface PassOnParts {
   readonly refusalError: RefusalErrorOf;
   readonly bodies: BodyReader;
   readonly report: (event: PassEvent) => void;
-  /** True if our API key is added to requests without a key. */
+  /** True if our credentials are added to requests without a key. */
   readonly sharesOurKey: boolean;
 }
 
-export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnParts {
+export interface PassOnDependencies<Answer extends ForwardedAnswer> extends PassOnParts {
   /** In the order of the routes. */
   readonly upstreams: readonly PassedTo<Answer>[];
   /** The place of the only route that is used; absent for all. */
   readonly at?: number;
   readonly hasOurKey: boolean;
+  /** True if a request that changes nothing may be sent once more. */
+  readonly repeats: boolean;
 }
 
 export interface PassedRequest {
@@ -84,6 +90,8 @@ export interface PassedRequest {
    */
   readonly openWait: () => Wait;
   readonly requestId: string;
+  /** The headers that its client gets with an answer, in the flat form. Default for `cacheStatus`: `bypass`. */
+  readonly headersOf: (answer: Pick<ForwardedAnswer, 'status' | 'headers'>, cacheStatus?: CacheStatus) => string[];
   /** Its body, if that was already read. */
   readonly body?: Buffer | undefined;
   /** The flight for which it is sent, instead of its own wait. */
@@ -92,24 +100,38 @@ export interface PassedRequest {
   readonly lines?: readonly string[];
 }
 
+/** How a request that was passed through was answered. */
+export interface PassedEnd {
+  readonly outcome: Extract<RequestOutcome, 'hit-memory' | 'collapsed' | 'miss'>;
+  readonly status: number;
+  /** True if it was sent without credentials of its client: then a failure of the indexer concerns this proxy. */
+  readonly isOurs: boolean;
+}
+
 /** Passes a request through. Rejects with a {@link ProxyError} while nothing was sent to the client. */
-export type PassThrough = (passed: PassedRequest) => Promise<void>;
+export type PassThrough = (passed: PassedRequest) => Promise<PassedEnd>;
 
 /**
- * Sends a request on, never twice, and resolves with the head of its answer, when its slot is free. Rejects with a
- * {@link ProxyError}. `takeRoom` is called before any wait: it returns why there is no room for the answer, or throws a
- * {@link ProxyError}.
+ * Sends a request on, and resolves with the head of its answer, when its slot is free. Rejects with a {@link ProxyError}.
+ * `again` in {@link OUTCOMES} decides whether a request that changes nothing is sent once more. `takeRoom` is called
+ * before any wait: it returns why there is no room for the answer, or throws a {@link ProxyError}.
  */
-export type PassOn<Answer> = (passed: PassedRequest, takeRoom: () => Refusal | undefined) => Promise<Answer>;
+export type PassOn<Answer> = (
+  passed: PassedRequest,
+  takeRoom: () => Refusal | undefined,
+) => Promise<AnswerPassedOn<Answer>>;
+
+/** `isOurs` as in {@link PassedEnd}. */
+export type AnswerPassedOn<Answer> = Pick<PassedEnd, 'isOurs'> & { readonly answer: Answer };
 
 /** Builds {@link PassOn}. */
-export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDependencies<Answer>): PassOn<Answer> {
+export function passOnWith<Answer extends ForwardedAnswer>(dependencies: PassOnDependencies<Answer>): PassOn<Answer> {
   const { operations, admission, bodies, upstreams, at, memory, missLimit, refusalError, report } = dependencies;
-  const { hasOurKey, sharesOurKey } = dependencies;
-  const ours = firstTry(at);
+  const { hasOurKey, sharesOurKey, repeats } = dependencies;
+  const firstTry: SendRules = { ...FIRST_TRY, at };
   // Where our key is shared, a client that invents a key must not escape its limits: the other side sees our address.
-  const ofClient = sharesOurKey ? withoutOurKey(ours) : withClientKey(ours);
-  const ofNobody = hasOurKey && !sharesOurKey ? withoutOurKey(ours) : ours;
+  const ofClient: SendRules = { ...firstTry, isOurs: false, rate: sharesOurKey ? 'own' : 'none' };
+  const ofNobody: SendRules = { ...firstTry, isOurs: sharesOurKey || !hasOurKey };
   return async ({ request, target, isUpgrade, client, openWait, requestId, flight, lines, ...passed }, takeRoom) => {
     const method = methodOf(request, target, operations, isUpgrade);
     const limited = missLimit?.take(client);
@@ -120,12 +142,8 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     // The client's own key, as header or parameter, takes precedence over ours.
     const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
     const key = pathKey(method, target);
-    const entering = {
-      operation: OPERATION,
-      key,
-      clients: flight?.clients ?? [client],
-      lane: hasItsOwn ? ofClient : ofNobody,
-    };
+    const rules = hasItsOwn ? ofClient : ofNobody;
+    const entering = { ...rules, operation: OPERATION, key, clients: flight?.clients ?? [client] };
     memory.makeRoomIfFull();
     // Before the client's body is read. Room that was taken may have cost another client its own.
     const refusal = admission.refusal(entering) ?? takeRoom();
@@ -139,19 +157,49 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     const wait = flight ?? openWait();
     const { signal } = wait;
     const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(why));
-    try {
-      const ticket = await admission.enter({ ...entering, sentFor: wait });
-      if ('reason' in ticket) throw refused(ticket);
+    const mayRepeat = repeats && (method !== 'POST' || runsGetMethod(method, target));
+    const send = async (ticket: Ticket): Promise<PassedTry<Answer> | Refusal> => {
       const go = ticket.send();
-      if (go !== 'go') throw refused(go);
+      if (go !== 'go') return go;
       flight?.depart();
       const { index, isBackup } = ticket.route;
       const upstream = upstreams[index] as PassedTo<Answer>;
-      const ourKey = !hasItsOwn && sharesOurKey && upstream.apiKey !== undefined ? ['x-api-key', upstream.apiKey] : [];
-      const its = lines ?? clientHeaders(request, !isBackup && ourKey.length === 0);
+      const { ours } = upstream;
+      const ourKey = !hasItsOwn && sharesOurKey ? (ours?.headers ?? []) : [];
+      const hadOurKey = ourKey.length > 0;
+      // A client's `Authorization` would take the place of our login.
+      const its = lines ?? clientHeaders(request, isBackup || hadOurKey ? 'none' : ours?.hasLogin ? 'key' : 'all');
+      const isOurs = !hasItsOwn && !its.some((name, at) => at % 2 === 0 && name === 'authorization');
       const headers = [...its, 'x-request-id', requestId, ...ourKey];
-      const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
-      return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
+      const sent = hadOurKey ? withoutApiKeys(target) : target;
+      const asked = { method, target: sent, headers, body, isUpgrade, mayRepeat, signal };
+      return { ...(await forward(asked, upstream, ticket, hadOurKey)), index, isOurs };
+    };
+    const enter = async (asking: typeof entering): Promise<PassedTry<Answer> | Refusal> => {
+      const ticket = await admission.enter({ ...asking, sentFor: wait });
+      return 'reason' in ticket ? ticket : send(ticket);
+    };
+    const again = async (first: PassedTry<Answer>): Promise<PassedTry<Answer>> => {
+      const { again: when } = OUTCOMES[first.outcome];
+      const isForOtherKey = when === 'with another key';
+      if (!mayRepeat || !(isForOtherKey || when === 'anywhere')) return first;
+      const other = { ...entering, isSecondTry: true, not: first.index };
+      // The backups have another key. Otherwise any other indexer gets it.
+      const others = isForOtherKey ? [{ ...other, rate: 'backup' as const }, other] : [other];
+      const open = others.find((each) => admission.refusal(each) === undefined);
+      const second = open === undefined ? first : await enter(open);
+      return 'reason' in second || 'error' in second ? first : second;
+    };
+    try {
+      const first = await enter(entering);
+      if ('reason' in first) throw refused(first);
+      const tried = await again(first);
+      const indexer = upstreams[tried.index]?.name;
+      if ('error' in tried) throw tried.error.with({ indexer });
+      const { answer, outcome, isOurs } = tried;
+      const { client: gets } = OUTCOMES[outcome];
+      if (gets !== 'its answer') throw failure(gets, { upstreamStatus: answer.status, indexer });
+      return { answer: { ...answer, headers: returnedHeaders(answer.headers, !isOurs) }, isOurs };
     } catch (error) {
       throw error instanceof ProxyError && error.details.reason === 'sockets' ? refuse(NO_SOCKETS) : error;
     } finally {
@@ -161,32 +209,37 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
   };
 }
 
-/** The headers of an answer for its client, in the flat form. */
-export function passedHeaders(
-  { status, headers }: Pick<AnsweredHead, 'status' | 'headers'>,
-  requestId: string,
-  cacheStatus: CacheStatus = { fwd: 'bypass', fwdStatus: status },
-): string[] {
-  const cacheControl = headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
-  const ours = commonHeaders({ cacheStatus, vary: '', requestId });
-  return [...returnedHeaders(headers), ...cacheControl, ...ours];
+/** An answer or a failure, and how its request was sent. `index`: the place of the indexer. `isOurs` as in {@link PassedEnd}. */
+type PassedTry<Answer extends ForwardedAnswer> = (ReadPassed<Answer> | Unanswered) & {
+  readonly index: number;
+  readonly isOurs: boolean;
+};
+
+/** The failure of a request without an answer. */
+interface Unanswered {
+  readonly outcome: Outcome;
+  readonly error: ProxyError;
 }
 
-async function forward<Answer extends AnsweredHead>(
+async function forward<Answer extends ForwardedAnswer>(
   request: ForwardRequest,
   upstream: PassedTo<Answer>,
   ticket: Pick<Ticket, 'learn' | 'free'>,
-): Promise<Answer> {
+  hadOurKey: boolean,
+): Promise<ReadPassed<Answer> | Unanswered> {
   let outcome: Outcome = 'unknown';
   let answer: Answer | undefined;
   try {
     answer = await upstream.forward(request);
-    outcome = passedOutcome(answer.status);
-    return answer;
+    const read = await readPassed(answer, hadOurKey);
+    if (request.signal.aborted) throw request.signal.reason;
+    outcome = read.outcome;
+    return read;
   } catch (error) {
     // A client that leaves shows nothing about the indexer, which is still working on its request.
-    if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
-    throw error;
+    if (!(error instanceof ProxyError) || request.signal.aborted) throw error;
+    outcome = outcomeOf(error);
+    return { outcome, error };
   } finally {
     ticket.learn(outcome, answer?.retryAfterMs);
     ticket.free();
@@ -221,10 +274,4 @@ function methodOf(
 
 export function asksForWebSocket({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return /\bwebsocket\b/i.test(headers.upgrade ?? '');
-}
-
-/** A client may send its own key, so a 401 or 403 shows nothing about the indexer: only a 429 and a 5xx do. */
-function passedOutcome(status: number): Outcome {
-  if (status === 429) return 'rate-limited';
-  return status >= 500 ? 'failed' : 'answered';
 }

@@ -26,6 +26,14 @@ export function isPassable(target: string): boolean {
   return segments.every((segment) => segment !== '' && !/^\.{1,2}(?:;|$)/.test(segment));
 }
 
+const RUN_GET_METHOD = /^\/api\/v3\/rungetmethod\/?$/i;
+
+/** True for `POST runGetMethod`: it changes nothing, like a GET. */
+export function runsGetMethod(method: string | undefined, target: string): boolean {
+  const [path = ''] = target.split('?', 1);
+  return method === 'POST' && RUN_GET_METHOD.test(path);
+}
+
 /** The maximum number of times that servers in a row decode a path. */
 const MOST_DECODINGS = 3;
 

@@ -32,11 +32,6 @@ export interface ClientConnection {
  * more, because the body of a request must be read during the request, and the next head may arrive with it.
  */
 export class ClientConnections {
-  /**
-   * Set by the server when it drains: then each answer closes its connection, except an answer of the fast lane with
-   * requests waiting behind it.
-   */
-  isDraining = false;
   readonly #open = new Map<Socket, ClientConnection>();
   /** The connections that are open at the time of the iteration. */
   readonly all: Iterable<ClientConnection> = { [Symbol.iterator]: () => this.#open.values() };

@@ -1,45 +1,42 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { MemoryHits } from '../../answer/handle-request.ts';
+import type { MemoryHits } from '../../answer/get.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import { failure, type ProxyError } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
-import { OperationsInUse } from '../../ton/operations.ts';
+import { type Operation, OperationsInUse } from '../../ton/operations.ts';
+import type { BodyReader } from '../body-reader.ts';
 import { FastLane } from '../fast/fast-lane.ts';
+import { RenderedHits } from '../fast/rendered-hits.ts';
 import { HEALTH } from '../health.ts';
-import { isBelow, parseTarget, type Target } from '../parse-request.ts';
-import { asksForWebSocket, type PassThrough } from '../pass-through/pass-on.ts';
+import { isBelow, mayHoldForm, parseTarget, type Target } from '../parse-request.ts';
+import { asksForWebSocket, type PassedRequest, type PassThrough } from '../pass-through/pass-on.ts';
 import { STREAM_PATHS } from '../streaming/streaming.ts';
 import { ClientConnections } from './client-connections.ts';
 import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
+import { Drain } from './drain.ts';
 import { MOST_FIELDS, originIn, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
-import { Origins, responsesFor } from './origins.ts';
+import { Origins } from './origins.ts';
 import { Responder, type ResponderDependencies } from './responder.ts';
-import {
-  ALLOWED_METHODS,
-  CLOSE_END,
-  healthMessage,
-  messageHead,
-  preflightMessage,
-  type ResponseMessage,
-  sendMessage,
-} from './response-message.ts';
+import { ALLOWED_METHODS, ResponseHeaders } from './response-headers.ts';
+import { CLOSE_END, messageHead, type ResponseMessage, sendMessage } from './response-message.ts';
 import { notServedAt, type ServedPaths, servedAt } from './served-paths.ts';
 
 export interface PublicServerDependencies
-  extends Omit<ResponderDependencies, 'connections'>,
+  extends Omit<ResponderDependencies, 'connections' | 'responseHeaders'>,
     ClientTimeoutSettings,
     ServedPaths {
   /** The hits that the fast lane may answer by itself; without them there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
+  /** Reads the bodies of operations that have one. */
+  readonly bodies: Pick<BodyReader, 'read'>;
   readonly maxHeaderBytes: number;
   /** Default: any. */
   readonly origins?: Origins | undefined;
-  /** The maximum number of open client connections, read for each new one. */
-  readonly maxConnections: () => number;
+  /** The maximum number of open client connections. */
+  readonly maxConnections: number;
 }
 
 /** `_httpMessage`: the response being sent; Node's own listener for `clientError` reads it too. */
@@ -48,17 +45,8 @@ type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 /** An error of Node's parser, with the bytes that it could not read. */
 type ParseError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
 
-/** The time in which clients that send one request after the other must send their last one. */
-const LAST_REQUEST_MS = 250;
-
-/**
- * The time for the first request of a connection that was accepted last. A packet that is lost three times takes 1.4 s:
- * Linux sends it again after 200, 400 and 800 ms (RFC 6298, section 5.5).
- */
-const FIRST_REQUEST_MS = 2000;
-
-/** The time in which the 503s at the end of a drain must leave the process. */
-const LAST_WORDS_MS = 500;
+/** Methods of an operation with a body. */
+const POSTED_METHODS = 'POST, OPTIONS';
 
 /** The public port: the operations over HTTP, the rest of the API, health paths, and a drain that loses no answer. */
 export class PublicServer {
@@ -69,22 +57,30 @@ export class PublicServer {
   readonly #fastLane: FastLane | undefined;
   readonly #timeouts: ClientTimeouts;
   readonly #origins: Origins;
-  readonly #Response: ReturnType<typeof responsesFor>;
+  readonly #headers: ResponseHeaders;
+  readonly #drain: Drain;
 
   constructor(dependencies: PublicServerDependencies) {
     this.#dependencies = dependencies;
     const connections = new ClientConnections();
     this.#connections = connections;
-    this.#responder = new Responder({ ...dependencies, connections });
     this.#origins = dependencies.origins ?? new Origins();
-    const Response = responsesFor(this.#origins);
-    this.#Response = Response;
+    this.#headers = new ResponseHeaders(this.#origins);
+    this.#responder = new Responder({ ...dependencies, connections, responseHeaders: this.#headers });
+    const drain = new Drain(connections);
+    this.#drain = drain;
     this.server = createServer(
       {
-        ServerResponse: class<R extends IncomingMessage> extends Response<R> {
-          constructor(...given: ConstructorParameters<typeof Response<R>>) {
+        ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
+          constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
             super(...given);
             connections.onResponse(given[0].socket, this);
+          }
+
+          /** Headers are in the flat form. */
+          override writeHead(status: number, headers?: unknown): this {
+            if (drain.isUnderWay) this.shouldKeepAlive = false;
+            return super.writeHead(status, headers as string[]);
           }
         },
         // `refusedFraming` refuses it.
@@ -110,10 +106,10 @@ export class PublicServer {
       onceFirst(response, () => {
         // The client may send its body or not, so nobody can tell where its next request begins.
         response.shouldKeepAlive = false;
-        this.#sendFailure(request, response, '', failure('unsupported-expectation'));
+        this.#sendFailure(request, response, failure('unsupported-expectation'));
       });
     });
-    Object.defineProperty(this.server, 'maxConnections', { get: dependencies.maxConnections });
+    this.server.maxConnections = dependencies.maxConnections;
     // Node ignores the fields after these, which the refusal must see.
     this.server.maxHeadersCount = MOST_FIELDS + 1;
     this.server.on('clientError', (error: ParseError, socket: ParsedSocket) => this.#onUnparsed(error, socket));
@@ -129,7 +125,7 @@ export class PublicServer {
   /** Puts the fast lane, if enabled, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, requestLimit, passThrough, operations } = this.#dependencies;
+    const { hits, gzip, keepAliveMs, requestLimit, passThrough, operations } = this.#dependencies;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
@@ -138,8 +134,9 @@ export class PublicServer {
     this.server.removeAllListeners('connection');
     const lane = new FastLane({
       ...this.#dependencies,
-      hits,
+      hits: new RenderedHits({ hits, gzip, keepAliveMs, responseHeaders: this.#headers }),
       origins: this.#origins,
+      drain: this.#drain,
       // Any other request for a further operation may be one to pass through, which needs Node's HTTP server.
       operations: passThrough === undefined ? operations : new OperationsInUse(),
       connections,
@@ -159,46 +156,11 @@ export class PublicServer {
     return this.#connections.unanswered;
   }
 
-  /**
-   * From now on each answer has `Connection: close`, except one of the fast lane with requests waiting behind it. New
-   * connections are still accepted for `delayMs`, and at least for a moment if there are clients. Then idle connections
-   * are closed, those without a first request a moment later, and this resolves when all have ended. Requests that
-   * still wait after `limitMs` more get 503, and their connections are cut soon after.
-   */
+  /** Ends it by a {@link Drain}: `delayMs` and `limitMs` are described there. */
   async drain(limitMs: Ms, delayMs: Ms = 0): Promise<void> {
-    this.#connections.isDraining = true;
-    await sleep(this.#connections.count > 0 ? Math.max(delayMs, LAST_REQUEST_MS) : delayMs);
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    const giveUp = setTimeout(() => {
-      this.#connections.endWaits();
-      this.#dependencies.streaming?.streams.close();
-    }, limitMs);
-    const cut = setTimeout(() => {
-      for (const { socket } of this.#connections.all) socket.destroy();
-    }, limitMs + LAST_WORDS_MS);
-    // The first request of a connection that was accepted last may be on its way.
-    if (this.#unused().length > 0) await Promise.race([closed, sleep(FIRST_REQUEST_MS)]);
-    // Node ends connections that are idle after an answer. A connection without a first request counts as busy.
-    for (const socket of this.#unused()) socket.destroy();
-    this.#fastLane?.drain();
-    // A stream learns after this that its connection has closed.
-    this.#connections.onClosed = () => void setImmediate(() => this.#endStreams());
-    this.#endStreams();
-    await closed;
+    const streams = this.#dependencies.streaming?.streams;
+    await this.#drain.run({ server: this.server, lanes: this.#fastLane?.lanes ?? [], streams }, limitMs, delayMs);
     this.#timeouts.close();
-    clearTimeout(giveUp);
-    clearTimeout(cut);
-  }
-
-  /** Ends the streams of clients when no other connection is open. */
-  #endStreams(): void {
-    const { streaming } = this.#dependencies;
-    if (streaming !== undefined && this.#connections.count <= streaming.streams.lasting) streaming.streams.close();
-  }
-
-  /** The connections that have received no bytes. */
-  #unused(): Socket[] {
-    return [...this.#connections.all].flatMap(({ socket }) => (socket.bytesRead === 0 ? socket : []));
   }
 
   /**
@@ -230,7 +192,7 @@ export class PublicServer {
     socket.on('readable', () => {
       if (socket.readableLength === 0) socket.read();
     });
-    const response = new this.#Response(request);
+    const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
@@ -238,12 +200,11 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse, isUpgrade = false): void {
-    if (this.#connections.isDraining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
       // Nobody can tell where its body ends and the next request begins, so no later request is served.
       response.shouldKeepAlive = false;
-      this.#sendFailure(request, response, '', refused);
+      this.#sendFailure(request, response, refused);
       return;
     }
     const { method, headers } = request;
@@ -252,8 +213,8 @@ export class PublicServer {
     const health = HEALTH.get(target.path);
     // Does not count as a client's request. HAProxy's `option httpchk /readyz` uses OPTIONS.
     if (health !== undefined && (isCacheable || method === 'OPTIONS')) {
-      const { status, body } = health.answer(!this.#connections.isDraining);
-      this.#send(request, response, healthMessage(status, body, requestIdOf(headers)));
+      const { status, body } = health(!this.#drain.isUnderWay);
+      this.#send(request, response, this.#headers.health(status, body, headers));
       return;
     }
     // A preflight does not count: browsers hide its status.
@@ -263,49 +224,68 @@ export class PublicServer {
       return;
     }
     const { operation, pass: passThrough } = servedAt(target, this.#dependencies);
+    const isPosted = operation?.body !== undefined;
+    const isAsked = isPosted ? method === 'POST' : isCacheable;
     const isRefused = this.#origins.refuses(headers);
-    const refuse = () => this.#sendFailure(request, response, operation?.vary ?? '', failure('origin-not-allowed'));
-    const pass = passThrough && (() => this.#passThrough(request, response, target, passThrough, isUpgrade));
+    const refuse = () => this.#sendFailure(request, response, failure('origin-not-allowed'), operation);
+    const pass =
+      passThrough &&
+      ((body?: Buffer) => this.#passThrough(request, response, { target, isUpgrade, body }, passThrough));
     // The rules of browsers do not cover WebSockets, and a page may send a simple POST without asking.
     const passOn = pass && isRefused ? refuse : pass;
     if (operation === undefined && passOn === undefined) {
       const isHealth = HEALTH.has(target.path);
       const refused = isHealth ? methodNotAllowed() : notServedAt(target, this.#dependencies);
-      this.#sendFailure(request, response, '', refused);
-    } else if (method === 'OPTIONS' && isRefused) {
+      const { explained: why } = refused.details;
+      if (why !== undefined) this.#dependencies.report({ name: 'path-not-served', path: target.path, why });
+      this.#sendFailure(request, response, refused);
+    } else if ((method === 'OPTIONS' || (method === 'POST' && isPosted)) && isRefused) {
       refuse();
     } else if (method === 'OPTIONS') {
-      this.#send(request, response, preflightMessage(passOn !== undefined, requestIdOf(headers)));
-    } else if (passOn !== undefined && (operation === undefined || !isCacheable)) {
+      this.#send(request, response, this.#headers.preflight(isPosted || passOn !== undefined, headers));
+    } else if (passOn !== undefined && (operation === undefined || !isAsked)) {
+      this.#dependencies.onRequest(request.socket, headers);
       passOn();
-    } else if (operation === undefined || !isCacheable) {
-      this.#sendFailure(request, response, operation?.vary ?? '', methodNotAllowed());
+    } else if (operation === undefined || !isAsked) {
+      this.#sendFailure(request, response, methodNotAllowed(isPosted), operation);
     } else {
+      const { rawQuery } = target;
       const send = (message: ResponseMessage) => this.#send(request, response, message);
-      this.#responder.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send, passOn);
+      const answer = (body?: Buffer) => {
+        const passWhole = passOn && (() => passOn(body));
+        this.#responder.answer({ operation, rawQuery, headers, body }, request.socket, send, passWhole);
+      };
+      if (!isPosted || !mayHoldForm(headers)) answer();
+      else
+        this.#dependencies.bodies
+          .read(request)
+          .then(answer)
+          .catch((error: unknown) => this.#send(request, response, this.#responder.failure(error, headers, operation)));
     }
   }
 
   #passThrough(
     request: IncomingMessage,
     response: ServerResponse,
-    { originForm: target }: Target,
+    asked: { readonly target: Target; readonly isUpgrade: boolean; readonly body: Buffer | undefined },
     pass: PassThrough,
-    isUpgrade: boolean,
   ): void {
+    const { isUpgrade, body } = asked;
+    const { originForm: target } = asked.target;
     const { headers, socket } = request;
     const openWait = () => this.#responder.openWait(socket, headers);
     const client = this.#dependencies.clientOf(socket, headers);
     const requestId = requestIdOf(headers);
-    pass({ request, response, target, isUpgrade, client, openWait, requestId }).catch((error: unknown) =>
-      this.#send(request, response, this.#responder.failure(error, '', headers)),
+    const context = { request: headers, requestId };
+    const headersOf: PassedRequest['headersOf'] = (answer, status) => this.#headers.passed(answer, context, status);
+    pass({ request, response, target, isUpgrade, body, client, openWait, requestId, headersOf }).catch(
+      (error: unknown) => this.#send(request, response, this.#responder.failure(error, headers)),
     );
   }
 
   #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
     if (response.headersSent) response.destroy();
     if (response.destroyed) return;
-    if (this.#connections.isDraining) response.shouldKeepAlive = false;
     sendMessage(request, response, message);
   }
 
@@ -322,20 +302,20 @@ export class PublicServer {
   /** Answers on a connection whose next request cannot be found, and closes it. `origin`: if it is known. */
   #sendRefusal(socket: Socket, code: UnparsedCode, origin?: string): void {
     this.#dependencies.report({ name: 'refused', code });
-    const message = this.#responder.failure(unparsed(code), '', {});
-    const headers = this.#origins.headersFor(origin, message.headers);
-    socket.write(`${messageHead({ ...message, headers })}${CLOSE_END}${message.body}`, 'latin1');
+    const message = this.#responder.failure(unparsed(code), { origin });
+    socket.write(`${messageHead(message)}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
   }
 
-  #sendFailure(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
+  #sendFailure(request: IncomingMessage, response: ServerResponse, error: ProxyError, operation?: Operation): void {
     this.#dependencies.report({ name: 'refused', code: error.code });
-    this.#send(request, response, this.#responder.failure(error, vary, request.headers));
+    this.#send(request, response, this.#responder.failure(error, request.headers, operation));
   }
 }
 
-function methodNotAllowed(): ProxyError {
-  return failure('method-not-allowed', { values: { methods: ALLOWED_METHODS }, allow: ALLOWED_METHODS });
+function methodNotAllowed(isPosted = false): ProxyError {
+  const methods = isPosted ? POSTED_METHODS : ALLOWED_METHODS;
+  return failure('method-not-allowed', { values: { methods }, allow: methods });
 }
 
 /**

@@ -1,25 +1,27 @@
 import type { Socket } from 'node:net';
 import type { Answer, ProxyRequest } from '../../answer/answer.ts';
 import { renderCacheStatus } from '../../answer/cache-status.ts';
-import type { RequestEvent, RequestHandler } from '../../answer/handle-request.ts';
+import type { FinishedRequest } from '../../answer/finished-request.ts';
+import type { RequestHandler } from '../../answer/get.ts';
 import { cacheStatusOf, type Failed, outcomeOf, type RequestOutcome } from '../../answer/phase.ts';
 import { givenIdOf, requestIdOf } from '../../answer/request-trace.ts';
 import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
+import type { Requester } from '../../clients/client-addresses.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { type ErrorCode, failure, mayBePassedOn, ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operation-names.ts';
-import { hasHeaderOf, type RequestHeaders } from '../../ton/parse-call.ts';
+import type { Operation } from '../../ton/operations.ts';
+import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
 import type { ClientConnections } from './client-connections.ts';
-import { entryMessage } from './entry-message.ts';
-import { errorMessage } from './error-message.ts';
-import type { ResponseContext, ResponseMessage } from './response-message.ts';
+import type { ResponseContext, ResponseHeaders } from './response-headers.ts';
+import type { ResponseMessage } from './response-message.ts';
 
 /** Events of requests at the public port. */
 export type ResponderEvent =
-  | RequestEvent
+  | FinishedRequest
   /** A request that memory did not answer got its answer. */
   | {
       readonly name: 'waited';
@@ -28,15 +30,21 @@ export type ResponderEvent =
       readonly ms: number;
     }
   /** Refused before its operation and parameters were read. */
-  | { readonly name: 'refused'; readonly code: ErrorCode }
+  | { readonly name: 'refused'; readonly code: ErrorCode; readonly requester?: Requester }
+  /** Nothing is served at this path, or not in this form; `why`: with the settings that decide. */
+  | { readonly name: 'path-not-served'; readonly path: string; readonly why: string }
   | { readonly name: 'bug'; readonly error: unknown };
 
 export interface ResponderDependencies {
   readonly handler: Pick<RequestHandler, 'handle'>;
   readonly gzip: Pick<Gzip, 'bodyFor'>;
+  readonly responseHeaders: ResponseHeaders;
   /** The longest wait of a request for its answer. */
   readonly waitMs: Ms;
   readonly clientOf: ClientOf;
+  readonly requesterOf: (socket: Socket, headers: RequestHeaders) => Requester;
+  /** Called once for each request that is not above its client's limit. Must cost next to nothing: a hit calls it too. */
+  readonly onRequest: (socket: Socket, headers: RequestHeaders) => void;
   /** Called once for each request that must know its client. */
   readonly countRequest: (socket: Socket, headers: RequestHeaders) => void;
   /** Absent without a limit of requests per client: then a hit need not know its client. */
@@ -65,6 +73,8 @@ export interface AnsweredRequest {
   /** Absent for an invalid request, which has no key. */
   readonly key: string | undefined;
   readonly status: number;
+  /** True for a 5xx, and for a 429 that is not for the client's own limit. */
+  readonly hasFailed: boolean;
   readonly cacheStatus: string;
   readonly ms: number;
   /** The indexer that answered or failed, if there are several. */
@@ -94,6 +104,7 @@ export class Responder {
     send: (message: ResponseMessage) => void,
     passOn?: () => void,
   ): void {
+    this.#dependencies.onRequest(client, asked.headers);
     let id: string | undefined;
     const begunId = () => {
       id ??= requestIdOf(asked.headers);
@@ -117,7 +128,12 @@ export class Responder {
     const { handler, monotonic, report } = this.#dependencies;
     const { asked, client } = begun;
     const openWait = () => this.openWait(client, asked.headers, begun.id());
-    const answer = handler.handle({ ...asked, openWait, requestId: begun.id });
+    const answer = handler.handle({
+      ...asked,
+      openWait,
+      requestId: begun.id,
+      requester: () => this.#requesterOf(begun),
+    });
     if (!(answer instanceof Promise)) return this.#message(answer, begun);
     return answer.then((landed) => {
       const { name: operation } = asked.operation;
@@ -130,33 +146,34 @@ export class Responder {
 
   /** Counts a request of a client; returns the refusal if it is above the limit. */
   refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
-    const { requestLimit, clientOf, countRequest, onClient, report } = this.#dependencies;
+    const { requestLimit, clientOf, requesterOf, countRequest, onClient, report } = this.#dependencies;
     if (requestLimit === undefined) return undefined;
     countRequest(client, headers);
     const name = clientOf(client, headers);
     const error = requestLimit.take(name);
     if (error === undefined) return undefined;
     onClient(name);
-    report({ name: 'refused', code: error.code });
-    return this.failure(error, '', headers);
+    report({ name: 'refused', code: error.code, requester: requesterOf(client, headers) });
+    return this.failure(error, headers);
   }
 
-  failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
+  failure(error: unknown, request: RequestHeaders, operation?: Operation): ResponseMessage {
     const known = this.#known(error);
-    return errorMessage(known, { cacheStatus: { detail: known.code }, vary, requestId: requestIdOf(headers) });
+    const context = { request, operation, cacheStatus: { detail: known.code }, requestId: requestIdOf(request) };
+    return this.#dependencies.responseHeaders.failure(known, context);
   }
 
   #failed(error: unknown, begun: BegunRequest): ResponseMessage {
     const known = this.#known(error);
-    const { name: operation, vary } = begun.asked.operation;
+    const { operation, headers: request } = begun.asked;
+    const { name } = operation;
     // The code that throws a failure has counted it, except one that may be passed on; a bug is counted here too.
-    if (mayBePassedOn(error)) this.#dependencies.report({ name: 'answered', operation, outcome: 'invalid' });
-    if (known !== error) {
-      this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
-      this.#dependencies.report({ name: 'failed', operation, error: known });
-    }
-    const context = { cacheStatus: { detail: known.code }, vary, requestId: begun.id() };
-    return this.#logged(begun, errorMessage(known, context), context);
+    if (mayBePassedOn(error)) this.#dependencies.report({ name: 'answered', operation: name, outcome: 'invalid' });
+    const { explained: why } = known.details;
+    if (why !== undefined) this.#dependencies.report({ name: 'path-not-served', path: name, why });
+    if (known !== error) this.#reportFailed(begun, begun.asked.rawQuery, known);
+    const context = { request, operation, cacheStatus: { detail: known.code }, requestId: begun.id() };
+    return this.#logged(begun, this.#dependencies.responseHeaders.failure(known, context), context);
   }
 
   /** The failure for the client; anything but a {@link ProxyError} is a bug, and is reported. */
@@ -177,12 +194,14 @@ export class Responder {
     if (onAnswered === undefined) return message;
     const { indexer, reason } =
       answer?.kind === 'failed' ? answer.error.details : { indexer: answer?.entry.meta.indexer, reason: undefined };
+    const { status } = message;
     onAnswered({
       id,
       client: clientOf(client, asked.headers),
       operation: asked.operation.name,
       key: answer?.key,
-      status: message.status,
+      status,
+      hasFailed: status >= 500 || (status === 429 && cacheStatus.detail !== 'too-many-requests'),
       cacheStatus: renderCacheStatus(cacheStatus),
       ms: monotonic() - at,
       indexer: indexer === '' ? undefined : indexer,
@@ -209,27 +228,35 @@ export class Responder {
     const { error } = answer;
     if (mayBePassedOn(error)) {
       if (begun.isPassable) throw error;
-      const { name: operation } = begun.asked.operation;
-      this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
-      this.#dependencies.report({ name: 'failed', operation, error });
+      this.#reportFailed(begun, answer.key, error);
     }
-    return this.#logged(begun, errorMessage(error, context), context, answer);
+    return this.#logged(begun, this.#dependencies.responseHeaders.failure(error, context), context, answer);
+  }
+
+  #reportFailed(begun: BegunRequest, key: string, error: ProxyError): void {
+    const { report } = this.#dependencies;
+    const { name: operation } = begun.asked.operation;
+    report({ name: 'answered', operation, outcome: 'failed' });
+    report({ name: 'failed', operation, key, requester: this.#requesterOf(begun), error });
+  }
+
+  #requesterOf({ asked, client }: BegunRequest): Requester {
+    return this.#dependencies.requesterOf(client, asked.headers);
   }
 
   #message(answer: Answer, begun: BegunRequest): ResponseMessage | Promise<ResponseMessage> {
-    const { gzip, now } = this.#dependencies;
-    const { operation, headers } = begun.asked;
+    const { gzip, responseHeaders, now } = this.#dependencies;
+    const { operation, headers: request } = begun.asked;
     const cacheStatus = cacheStatusOf(answer);
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
-    const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id() };
+    const context = { request, operation, cacheStatus, requestId: fromMemory ? undefined : begun.id() };
     if (answer.kind === 'failed') return this.#refused(answer, begun, context);
     const { entry } = answer;
     const withBody = (body: SentBody) => {
-      const isPrivate = hasHeaderOf(operation, headers);
-      const message = entryMessage(headers, entry, body, { ...context, isPrivate }, now());
+      const message = responseHeaders.entry(entry, body, context, now());
       return this.#logged(begun, message, context, answer);
     };
-    const body = gzip.bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
+    const body = gzip.bodyFor(entry, acceptsGzip(request['accept-encoding'] as string | undefined));
     return body instanceof Promise ? body.then(withBody, undecodable) : withBody(body);
   }
 }
@@ -239,7 +266,7 @@ function undecodable(cause: unknown): never {
 }
 
 /** A request for an operation, before it has a wait and an id. */
-type AnswerableRequest = Omit<ProxyRequest, 'openWait' | 'requestId'>;
+type AnswerableRequest = Omit<ProxyRequest, 'openWait' | 'requestId' | 'requester'>;
 
 /** A request from its beginning to its answer. */
 interface BegunRequest {

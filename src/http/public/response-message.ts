@@ -1,18 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type CacheStatus, renderCacheStatus } from '../../answer/cache-status.ts';
 import type { Ms } from '../../time-units.ts';
-
-/** Methods of the public port. */
-export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
-
-/** On every answer: browser wallets read answers from any origin. A flat list, as `writeHead` expects. */
-const CORS_HEADERS: readonly string[] = [
-  'Access-Control-Allow-Origin',
-  '*',
-  'Access-Control-Expose-Headers',
-  'Cache-Status, Age, ETag, RateLimit, RateLimit-Policy, Retry-After, X-API-Version, X-Request-Id',
-];
 
 /** An answer as HTTP: the same for connections of Node's HTTP server and of the fast lane. */
 export interface ResponseMessage {
@@ -20,58 +8,6 @@ export interface ResponseMessage {
   /** Names and values, alternating, without those of the connection (`Date`, `Connection`, `Keep-Alive`). */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
-}
-
-/** The context of an answer, in addition to its entry or failure. */
-export interface ResponseContext {
-  readonly cacheStatus: CacheStatus;
-  /** The operation's `Vary`; may be empty. */
-  readonly vary: string;
-  /** Absent on a memory hit. */
-  readonly requestId: string | undefined;
-}
-
-/** Headers of every answer, in the flat form of `writeHead`: half the cost of `setHeader` (measured). */
-export function commonHeaders({ cacheStatus, vary, requestId }: ResponseContext): string[] {
-  const headers = [
-    'Cache-Status',
-    renderCacheStatus(cacheStatus),
-    ...CORS_HEADERS,
-    'X-Content-Type-Options',
-    'nosniff',
-  ];
-  if (vary !== '') headers.push('Vary', vary);
-  if (requestId !== undefined) headers.push('X-Request-Id', requestId);
-  return headers;
-}
-
-/**
- * Answers a CORS preflight (Fetch standard 3.2.2). Pass-through also accepts POST. A page may send any header: unread
- * headers are dropped. `*` does not include `Authorization`.
- */
-export function preflightMessage(passesThrough: boolean, requestId: string): ResponseMessage {
-  const headers = [
-    'Cache-Status',
-    'toncache; detail=preflight',
-    'X-Request-Id',
-    requestId,
-    ...CORS_HEADERS,
-    'Access-Control-Allow-Methods',
-    passesThrough ? `${ALLOWED_METHODS}, POST` : ALLOWED_METHODS,
-    'Access-Control-Allow-Headers',
-    '*, Authorization',
-    'Access-Control-Max-Age',
-    '86400',
-  ];
-  return { status: 204, headers, body: undefined };
-}
-
-/** Answers a health check of a load balancer. No cache may answer in its place. */
-export function healthMessage(status: number, body: object, requestId: string): ResponseMessage {
-  const json = Buffer.from(JSON.stringify(body));
-  const headers = commonHeaders({ cacheStatus: { detail: 'health' }, vary: '', requestId });
-  headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(json.length));
-  return { status, headers, body: json };
 }
 
 /** Sends a message through Node's HTTP server, without its body if the request is a HEAD. */
@@ -109,14 +45,23 @@ const UNFIT = /[^\t\x20-\x7e\x80-\xff]/;
  * The head of a message, in latin1, up to the fields of its connection: byte for byte the same as in Node's HTTP server
  * (`_storeHeader` in lib/_http_outgoing.js). Throws, like that, if a value cannot be sent.
  */
-export function messageHead({ status, headers }: ResponseMessage): string {
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
+export function messageHead({ status, headers }: Pick<ResponseMessage, 'status' | 'headers'>): string {
+  return `${statusLine(status)}${fieldLines(headers)}Date: ${httpDate()}\r\n`;
+}
+
+export function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
+}
+
+/** The lines of these headers; throws if a value cannot be sent. */
+export function fieldLines(headers: readonly string[]): string {
+  let text = '';
   for (let i = 0; i < headers.length; i += 2) {
     const value = headers[i + 1] ?? '';
     if (UNFIT.test(value)) throw new TypeError(`the value of the header ${headers[i]} cannot be sent`);
     text += `${headers[i]}: ${value}\r\n`;
   }
-  return `${text}Date: ${httpDate()}\r\n`;
+  return text;
 }
 
 /** The end of a head that keeps the connection open for this many milliseconds. */

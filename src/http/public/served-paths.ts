@@ -30,17 +30,28 @@ export function servedAt(
   return { operation, pass: isPassable ? passThrough : undefined };
 }
 
+const MOST_SHOWN = 100;
+
+/** The path as the text of a refusal names it. It is in ASCII, because Node's HTTP server refuses all others. */
+function shownPath({ path }: Target): string {
+  const name = path.replace(/^\/api\/v3\/(?=.)/i, '');
+  return name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}...` : name;
+}
+
 /** The failure at a path where nothing is served. No 404 within the API: wallets read that as "nothing there". */
 export function notServedAt(
   target: Target,
   { operations, passThrough, passedPrefixes, passedPaths }: ServedPaths,
 ): ProxyError {
   if (!isBelow(['/api/'], target)) return failure('not-found');
-  if (passedPaths !== undefined) {
-    const served = [...new Set([...operations.names, ...passedPaths])].join(', ');
-    return failure('not-served', { text: 'not-listed', values: { served } });
-  }
-  const prefixes = isBelow(STREAM_PATHS, target) ? STREAM_PATHS : passedPrefixes;
-  const values = { operations: operations.names.join(', '), prefixes: prefixes.join(', ') };
+  const isStream = isBelow(STREAM_PATHS, target);
+  const values = {
+    path: shownPath(target),
+    operations: operations.names.join(', '),
+    served: [...new Set([...operations.names, ...(passedPaths ?? [])])].join(', '),
+    prefixes: (isStream ? STREAM_PATHS : passedPrefixes).join(', '),
+  };
+  if (/^\/api\/v2(?:\/|$)/i.test(target.path)) return failure('not-served', { text: 'api-v2', values });
+  if (passedPaths !== undefined) return failure('not-served', { text: 'not-listed', values });
   return failure('not-served', { text: passThrough === undefined ? 'not-passed' : 'not-below', values });
 }

@@ -17,6 +17,8 @@ export interface Place {
   readonly client: string;
   /** Set with the head of its answer. */
   stream?: ClientStream;
+  /** The silent stream that is set aside for this one: no other gets its place meanwhile. */
+  instead?: Place;
 }
 
 /** Looks are counted instead of time: a process that stood still cuts nobody when it continues. */
@@ -50,7 +52,8 @@ export class ClientStreams {
 
   /**
    * Takes a place; the caller gives it back, or joins a stream in it. If all places that it could be are taken, the WebSocket
-   * in them whose client has been silent longest gives way, if that is more than 60 s: its client may have disappeared.
+   * in them whose client has been silent longest is set aside, if that is more than 60 s: its client may have disappeared. It
+   * gives way once the server accepts the new stream ({@link join}), so it loses nothing by a request that is refused.
    * Without such a one, returns the refusal, or throws a `ProxyError` if the client has its maximum.
    */
   take(place: Place): Refusal | undefined {
@@ -59,11 +62,9 @@ export class ClientStreams {
     const ofClient = all.filter(({ client }) => client === place.client);
     const isAtMaximum = ofClient.length >= mostPerClient;
     if (isAtMaximum || all.length >= most) {
-      const silent = longestSilent(isAtMaximum ? ofClient : all);
-      if (silent !== undefined) {
-        this.give(silent);
-        silent.stream?.end('idle');
-      } else if (isAtMaximum) {
+      const silent = longestSilent(isAtMaximum ? ofClient : all, this.#setAside);
+      if (silent !== undefined) place.instead = silent;
+      else if (isAtMaximum) {
         // By then a WebSocket whose client has disappeared gives way.
         const waitMs = MOST_QUIET_LOOKS * LOOK_EVERY_MS;
         throw failure('too-many-requests', { text: 'streams', values: { most: mostPerClient }, waitMs });
@@ -78,8 +79,11 @@ export class ClientStreams {
     this.#places.delete(place);
   }
 
-  /** Passes bytes between the two sides until one of them ends, and gives the place back then. */
-  join(place: Place, sides: StreamSides): void {
+  /**
+   * Passes bytes between the two sides until one of them ends, and gives the place back then. `isAccepted`: the server has
+   * opened a stream, and not refused it.
+   */
+  join(place: Place, sides: StreamSides, isAccepted: boolean): void {
     if (sides.client.destroyed) {
       sides.upstream.destroy();
       this.give(place);
@@ -92,7 +96,22 @@ export class ClientStreams {
         this.#options.onEnd(sides.kind, reason);
       },
     });
+    if (isAccepted) this.#replace(place);
     if (this.#isClosed) endIfLasting(place);
+  }
+
+  /** The silent stream gives way to this one. */
+  #replace(place: Place): void {
+    const { instead } = place;
+    delete place.instead;
+    if (instead === undefined || !this.#places.has(instead)) return;
+    this.give(instead);
+    instead.stream?.end('idle');
+  }
+
+  /** The silent streams that are set aside. */
+  get #setAside(): ReadonlySet<Place> {
+    return new Set([...this.#places].flatMap(({ instead }) => instead ?? []));
   }
 
   /** Ends all streams that do not end by themselves, and each later one. */
@@ -114,9 +133,11 @@ export class ClientStreams {
   }
 }
 
-/** The WebSocket whose client has been silent longest, above 60 s. */
-function longestSilent(places: readonly Place[]): Place | undefined {
-  const silent = places.filter(({ stream }) => stream?.kind === 'websocket' && stream.quietLooks > MOST_QUIET_LOOKS);
+/** The WebSocket whose client has been silent longest, above 60 s, without those that are set aside. */
+function longestSilent(places: readonly Place[], setAside: ReadonlySet<Place>): Place | undefined {
+  const silent = places.filter(
+    (place) => place.stream?.kind === 'websocket' && place.stream.quietLooks > MOST_QUIET_LOOKS && !setAside.has(place),
+  );
   return silent.sort((a, b) => (b.stream?.quietLooks ?? 0) - (a.stream?.quietLooks ?? 0))[0];
 }
 

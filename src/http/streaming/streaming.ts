@@ -7,13 +7,14 @@ import {
   type PassedTo,
   type PassOnParts,
   type PassThrough,
-  passedHeaders,
   passOnWith,
 } from '../pass-through/pass-on.ts';
-import type { Origins } from '../public/origins.ts';
 import { messageHead } from '../public/response-message.ts';
 import { ClientStreams, type ClientStreamsOptions, type Place } from './client-streams.ts';
 import type { StreamSides } from './stream.ts';
+
+/** With these the server has opened a stream. */
+const ACCEPTED: readonly number[] = [101, 200];
 
 /** The paths below these belong to the Streaming API. */
 export const STREAM_PATHS: readonly string[] = ['/api/streaming/'];
@@ -23,7 +24,6 @@ export interface StreamingDependencies extends PassOnParts, Omit<ClientStreamsOp
   readonly upstream: PassedTo<StreamAnswer>;
   /** The header by which a request names its client, if that is not read. */
   readonly unreadHeaderOf: (request: IncomingMessage) => string | undefined;
-  readonly origins: Origins;
 }
 
 /** The Streaming API, passed through to its server. */
@@ -38,12 +38,13 @@ export interface ClientStreaming {
  * `stream.url` names another server. Then the stream holds neither.
  */
 export function openStreaming(dependencies: StreamingDependencies): ClientStreaming {
-  const { upstream, unreadHeaderOf, report, origins } = dependencies;
+  const { upstream, unreadHeaderOf, report } = dependencies;
   const passOn = passOnWith({
     ...dependencies,
     upstreams: [upstream],
     at: 0,
-    hasOurKey: upstream.apiKey !== undefined,
+    hasOurKey: upstream.ours !== undefined,
+    repeats: false,
   });
   const streams = new ClientStreams({
     ...dependencies,
@@ -60,7 +61,7 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
   const pass: PassThrough = async (passed) => {
     const place: Place = { client: passed.client };
     try {
-      const answer = await passOn(passed, () => {
+      const { answer, isOurs } = await passOn(passed, () => {
         try {
           return streams.take(place);
         } catch (error) {
@@ -69,7 +70,8 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
         }
       });
       report({ name: 'client-stream', result: answer.status });
-      streams.join(place, begin(answer, passed, origins));
+      streams.join(place, begin(answer, passed), ACCEPTED.includes(answer.status));
+      return { outcome: 'miss', status: answer.status, isOurs };
     } catch (error) {
       streams.give(place);
       if (error instanceof ProxyError) report({ name: 'client-stream', result: error.code });
@@ -80,26 +82,25 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
 }
 
 /** Sends the head of an answer. */
-function begin(answer: StreamAnswer, { response, requestId }: PassedRequest, origins: Origins): StreamSides {
+function begin(answer: StreamAnswer, { response, headersOf }: PassedRequest): StreamSides {
   if (answer.isUpgraded) {
-    const client = switchProtocols(response, answer, requestId, origins);
+    const client = switchProtocols(response, headersOf(answer));
     return { kind: 'websocket', client, upstream: answer.body };
   }
   const { body, headers, status } = answer;
-  if (!response.destroyed) response.writeHead(status, passedHeaders(answer, requestId)).flushHeaders();
+  if (!response.destroyed) response.writeHead(status, headersOf(answer)).flushHeaders();
   const kind = /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'sse' : 'answer';
   return { kind, client: response, upstream: body, isComplete: () => body.complete };
 }
 
 /** Answers an Upgrade, and returns the connection that the answer was written to. */
-function switchProtocols(response: ServerResponse, answer: StreamAnswer, requestId: string, origins: Origins): Socket {
+function switchProtocols(response: ServerResponse, passed: readonly string[]): Socket {
   const socket = response.req.socket;
   if (response.destroyed || socket.destroyed) return socket;
   response.detachSocket(socket);
   // While there is such a listener no data flows.
   socket.removeAllListeners('readable');
-  const passed = origins.headersFor(response.req.headers.origin, passedHeaders(answer, requestId));
   const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...passed];
-  socket.write(`${messageHead({ status: 101, headers, body: undefined })}\r\n`, 'latin1');
+  socket.write(`${messageHead({ status: 101, headers })}\r\n`, 'latin1');
   return socket;
 }

@@ -1,6 +1,9 @@
-import { LEVELS } from '../../tell/conditions.ts';
+import { LEVELS, type Level } from '../../tell/conditions.ts';
 import type { Counted } from '../../tell/counted.ts';
-import { type Condition, type Conditions, firstLine } from '../../tell/present-conditions.ts';
+import type { Condition, Episode } from '../../tell/episode.ts';
+import { causeOf, firstLine } from '../../tell/episode-words.ts';
+import type { Episodes } from '../../tell/episodes.ts';
+import type { Conditions } from '../../tell/present-conditions.ts';
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import { type NumberSources, readNumbers, type StatusNumbers } from './numbers.ts';
 
@@ -19,9 +22,15 @@ const [HOUR_MS, MINUTE_MS] = [3_600_000, 60_000];
 export interface StatusMoment extends StatusNumbers {
   readonly at: EpochMs;
   /** How clients are served. */
-  readonly level: (typeof LEVELS)[number];
-  /** The first line: the level, and the worst condition. */
+  readonly level: ShownLevel;
+  /** The first line: the level, since when, how bad it is, and one cause. */
   readonly says: string;
+  /** The last ten, those that are not over first; the very first is that of `says` unless it is over. */
+  readonly episodes: readonly ShownEpisode[];
+  /** What is true and changes no level, in words. */
+  readonly notes: readonly string[];
+  /** The worst level in each of the last 60 minutes, the first of which began at `since`; `null` without requests. */
+  readonly minutes: { readonly since: EpochMs; readonly levels: readonly (ShownLevel | null)[] };
   /** The present conditions, the worst first. */
   readonly conditions: readonly ShownCondition[];
   /**
@@ -31,8 +40,22 @@ export interface StatusMoment extends StatusNumbers {
   readonly hour: Readonly<Record<'seconds' | 'requests' | 'saved' | 'olderAnswers', number>>;
 }
 
+type ShownLevel = (typeof LEVELS)[number];
+
+/** A time in which clients were not served as usual, or the start. */
+export interface ShownEpisode extends Pick<Episode, 'indexers' | 'operations' | 'isOver'> {
+  readonly level: ShownLevel | 'started';
+  readonly since: EpochMs;
+  /** When it stopped being true; absent while it is. */
+  readonly until?: EpochMs;
+  /** One cause, in the past if it is not true any more: `both indexers were unreachable (ECONNREFUSED)`. */
+  readonly says: string;
+  /** The section of docs/incidents.md with the steps. */
+  readonly section: string;
+}
+
 /** `since`: epoch milliseconds. */
-type ShownCondition = Omit<Condition, 'since'> & { readonly since: EpochMs };
+type ShownCondition = Omit<Condition, 'since' | 'because' | 'effect' | 'trueUntil'> & { readonly since: EpochMs };
 
 export interface StatusHistoryDependencies {
   readonly sources: NumberSources & { readonly counted: Pick<Counted, 'within' | 'bounds' | 'totals'> };
@@ -41,8 +64,9 @@ export interface StatusHistoryDependencies {
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly onBug: (error: unknown) => void;
-  readonly conditions: Pick<Conditions, 'active' | 'level'>;
-  /** Brings the conditions up to date. */
+  readonly conditions: Pick<Conditions, 'active'>;
+  readonly episodes: Pick<Episodes, 'all' | 'notes' | 'minutes'>;
+  /** Brings conditions and episodes up to date. */
   readonly tell: () => void;
 }
 
@@ -82,20 +106,37 @@ export class StatusHistory {
   }
 
   async #read(): Promise<void> {
-    const { sources, loopLag, monotonic, now, conditions, tell } = this.#dependencies;
+    const { sources, loopLag, monotonic, now, conditions, episodes, tell } = this.#dependencies;
     const loopLagSeconds = await loopLag();
     const looksAt = monotonic();
     const sinceMs = this.#lookedAt === undefined ? undefined : looksAt - this.#lookedAt;
     this.#lookedAt = looksAt;
     tell();
-    const { active, level } = conditions;
     const at = now();
     const isAgo = (since: MonotonicMs) => at - (monotonic() - since);
+    const { all, minutes } = episodes;
+    const indexers = sources.indexers.all.length;
+    const first = all.find(({ isOver }) => !isOver);
     this.#moments.push({
       at,
-      level: LEVELS[level] ?? LEVELS[0],
-      says: firstLine(level, active[0], monotonic()),
-      conditions: active.map((each) => ({ ...each, since: isAgo(each.since) })),
+      level: first === undefined ? 'OK' : upper(first.level),
+      says: firstLine(first, indexers, monotonic()),
+      episodes: all.map((each) => ({
+        level: upper(each.level),
+        since: isAgo(each.since),
+        ...(each.until !== undefined && { until: isAgo(each.until) }),
+        isOver: each.isOver,
+        says: causeOf(each, indexers),
+        indexers: each.indexers,
+        operations: each.operations,
+        section: each.cause.section,
+      })),
+      notes: episodes.notes.map((each) => causeOf(each, indexers)),
+      minutes: { since: isAgo(minutes.since), levels: minutes.levels.map((level) => LEVELS[level ?? -1] ?? null) },
+      conditions: conditions.active.map(({ because: _, effect: _effect, trueUntil: _until, since, ...each }) => ({
+        ...each,
+        since: isAgo(since),
+      })),
       hour: this.#countHour(looksAt),
       ...readNumbers(sources, sinceMs, loopLagSeconds),
     });
@@ -119,3 +160,6 @@ export class StatusHistory {
     };
   }
 }
+
+// The cast: no episode that is shown is a note.
+const upper = (level: Level) => level.toUpperCase() as ShownLevel;

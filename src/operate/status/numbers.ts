@@ -1,18 +1,23 @@
+import { getHeapStatistics } from 'node:v8';
 import type { Admission } from '../../admission/admission.ts';
 import type { Guard } from '../../admission/guard.ts';
 import type { Pause } from '../../admission/pause.ts';
 import type { ShownFollower } from '../../answer/block-proof.ts';
 import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/phase.ts';
 import type { MemoryTier } from '../../cache/memory-tier.ts';
+import type { CircuitBreaker } from '../../circuit-breaker.ts';
 import type { Clock } from '../../clock.ts';
 import type { Heads } from '../../fleet/heads.ts';
 import type { FleetRoute } from '../../fleet/routes.ts';
 import type { ClientStreaming } from '../../http/streaming/streaming.ts';
 import type { Head } from '../../indexer/head.ts';
 import type { HeadPolls } from '../../indexer/head-polls.ts';
-import { askedOf, type Counted, failedOf, hitsOf, type Requests, type Span } from '../../tell/counted.ts';
+import { residentBytes } from '../../shortage.ts';
+import { askedOf, type Counted, hitsOf, type Requests, type SentCounts, type Span } from '../../tell/counted.ts';
+import { STILL_MS } from '../../tell/states.ts';
 import type { Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operation-names.ts';
+import { flowOf } from './flow.ts';
 import { quantileOf } from './quantile.ts';
 
 /** Ratios and latencies cover this time; why a circuit breaker is closed shows in half of it. */
@@ -42,7 +47,7 @@ export interface NumberSources {
       readonly route: FleetRoute;
       readonly pause: Pick<Pause, 'breaker'>;
       /** By operation. */
-      readonly breakers: ReadonlyMap<string, Guard>;
+      readonly breakers: ReadonlyMap<string, { readonly breaker: Pick<CircuitBreaker, 'state' | 'isFailing'> }>;
       readonly notServed: ReadonlyMap<string, Guard>;
     }[];
     /** Absent without two replicas. */
@@ -69,34 +74,32 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
   const { all, admission } = indexers;
   const span = counted.within(WINDOW_MS);
   const { seconds } = span;
-  const requests = span.all;
-  const limited = span.once.limited;
-  const refused = requests.refused + requests.limited + limited;
-  const valid = askedOf(requests) + requests.limited + limited;
-  const answered = valid - refused - (requests.failed - requests.refused - requests.limited);
-  const sent = [...span.upstreams.values()].reduce((sum, its) => sum + its.sent, 0);
-  const ages = all.flatMap(({ head }) => head.lastWord?.ageMs ?? []);
+  const { cached, once, saving, clients: valid } = span;
+  const validCached = askedOf(cached) + cached.limited + once.limited;
+  const answered = valid - span.refused - span.failed;
+  const ages = all.flatMap(({ head, polls }) => (polls.isUnresponsive ? [] : (head.lastWord?.ageMs ?? [])));
   return {
     /** Requests a second since the previous numbers. */
     rates: sinceMs === undefined ? undefined : ratesOf(counted.within(sinceMs)),
-    /** The share of the requests of the last 10 s that the cache answered, 0 to 1. */
-    hitRatio: valid > 0 ? hitsOf(requests) / valid : undefined,
+    flow: flowOf(counted, all),
+    /** The share of the requests for operations of the last 10 s that the cache answered, 0 to 1. */
+    hitRatio: validCached > 0 ? hitsOf(cached) / validCached : undefined,
     /** The share of the requests of the last 10 s that were answered, 0 to 1. */
     answeredRatio: valid > 0 ? answered / valid : undefined,
     /**
-     * The share of the answers of the last 10 s without a request of their own to the indexer, 0 to 1. Refreshes, retries
-     * and head polls are requests too.
+     * The share of the answers of the last 10 s without a request of their own to the indexer, 0 to 1; passed-through
+     * requests count, streams do not. Refreshes, retries and head polls are requests too.
      */
-    savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
-    latency: { p50Seconds: latencyOf(counted, requests, 0.5), p99Seconds: latencyOf(counted, requests, 0.99) },
+    savedRatio: saving.answered > 0 ? Math.min(1, Math.max(0, 1 - saving.sent / saving.answered)) : undefined,
+    latency: { p50Seconds: latencyOf(counted, cached, 0.5), p99Seconds: latencyOf(counted, cached, 0.99) },
     operations: operations.map((operation) => operationIn(sources, span, operation)),
     upstream: {
       p50Seconds: quantileOf(span.upstreamTimes, counted.bounds, 0.5),
       p99Seconds: quantileOf(span.upstreamTimes, counted.bounds, 0.99),
       inFlight: admission.inFlight,
       limit: all.reduce((sum, { route }) => sum + (route.isBackup ? 0 : route.slots.max), 0),
-      queued: admission.backlog.size,
-      expectedWaitSeconds: Math.max(0, ...operations.map((each) => admission.backlog.expectedWaitMs(each) / 1000)),
+      queued: admission.waiting,
+      expectedWaitSeconds: Math.max(0, ...operations.map((each) => admission.expectedWaitMs(each) / 1000)),
       paused: all.some(({ pause }) => !pause.breaker.isClosed),
       /** Requests a second to backups. */
       backupPerSecond: all.reduce(
@@ -109,11 +112,11 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
       maxBytes: maxMemoryBytes,
       entries: memory.count,
       /** Evicted fresh entries a second. */
-      evictedPerSecond: span.once.evicted / seconds,
+      evictedPerSecond: once.evicted / seconds,
     },
     process: {
-      rssBytes: process.memoryUsage.rss(),
-      heapBytes: process.memoryUsage().heapUsed,
+      rssBytes: residentBytes(),
+      heapBytes: getHeapStatistics().used_heap_size,
       loopLagSeconds,
     },
     /** The proof of answers about accounts; `undefined` without one. */
@@ -142,21 +145,18 @@ function latencyOf({ bounds }: Pick<Counted, 'bounds'>, its: Requests, part: num
   return quantileOf(its.times, bounds, part, its['hit-memory'] + its['hit-proven']);
 }
 
-function ratesOf({ all, once, seconds }: Span): Rates {
+function ratesOf(span: Span): Rates {
+  const { all, seconds, refused, failed } = span;
   const rates = REQUEST_OUTCOMES.map((outcome) => [outcome, all[outcome] / seconds]);
-  return {
-    ...Object.fromEntries(rates),
-    refused: (all.refused + all.limited + once.limited) / seconds,
-    failed: (all.failed - all.refused - all.limited) / seconds,
-  };
+  return { ...Object.fromEntries(rates), refused: refused / seconds, failed: failed / seconds };
 }
 
 function operationIn({ counted, indexers }: NumberSources, span: Span, operation: string) {
   const its = span.operation(operation);
   const asked = askedOf(its) + its.limited;
-  const failed = failedOf(its) + its.limited;
-  const open = (guards: (indexer: ShownIndexer) => ShownIndexer['breakers']) =>
-    indexers.all.filter((it) => guards(it).get(operation)?.breaker.isClosed === false).map(({ name }) => name);
+  const { failed } = its;
+  const where = (isIn: (indexer: ShownIndexer) => boolean) => indexers.all.filter(isIn).map(({ name }) => name);
+  const breakerAt = ({ breakers }: ShownIndexer) => breakers.get(operation)?.breaker.state;
   return {
     operation,
     /** Requests a second, over 10 s, and those without an answer. */
@@ -164,9 +164,10 @@ function operationIn({ counted, indexers }: NumberSources, span: Span, operation
     failedPerSecond: failed / span.seconds,
     hitRatio: asked > 0 ? hitsOf(its) / asked : undefined,
     p99Seconds: latencyOf(counted, its, 0.99),
-    /** The indexers at which its circuit breaker is open, and those that do not serve it. */
-    breakersOpenAt: open(({ breakers }) => breakers),
-    notServedBy: open(({ notServed }) => notServed),
+    /** The indexers at which its circuit breaker is open, those at which it is half-open, and those that do not serve it. */
+    breakersOpenAt: where((it) => breakerAt(it) === 'open'),
+    breakersHalfOpenAt: where((it) => breakerAt(it) === 'half-open'),
+    notServedBy: where(({ notServed }) => notServed.get(operation)?.breaker.isClosed === false),
     /** Why its circuit breaker is closed although requests fail. */
     closedDespite: failed > 0 ? closedDespite(its, counted.within(LATELY_MS).operation(operation)) : undefined,
   };
@@ -182,32 +183,22 @@ function closedDespite({ breaking, sent }: Requests, lately: Requests) {
   return lately.breaking > 0 ? 'few-keys' : undefined;
 }
 
-function indexerIn(
-  { indexers: { heads } }: NumberSources,
-  span: Span,
-  { name, head, polls, route, pause }: ShownIndexer,
-) {
+function indexerIn({ indexers: { heads } }: NumberSources, span: Span, indexer: ShownIndexer) {
+  const { name, head, polls, route } = indexer;
   const { isBackup, slots, health, index } = route;
-  const { all, allGood, results } = span.upstream(name);
-  const { lastWord, fault } = head;
-  const { isUnresponsive } = polls;
-  const isBehind = heads?.isBehind(index) === true;
+  const its = span.upstream(name);
+  const { all, allGood, results } = its;
+  const { lastWord } = head;
   return {
     upstream: name,
     isBackup,
-    state: stateOf({
-      isPaused: !pause.breaker.isClosed,
-      // The health of a single one is not kept: there is no choice.
-      isUnhealthy: health === undefined ? all > 0 && allGood === 0 : !health.isHealthy,
-      isIdle: health === undefined && all === 0,
-      fault,
-      isUnresponsive,
-      isBehind,
-    }),
+    state: stateOf(indexer, its, heads?.isBehind(index) === true),
     seqno: Math.max(0, head.highestBlock) || undefined,
-    ageSeconds: lastWord?.ageMs === undefined ? undefined : lastWord.ageMs / 1000,
+    ageSeconds: polls.isUnresponsive || lastWord?.ageMs === undefined ? undefined : lastWord.ageMs / 1000,
+    /** How long its newest block has been the same, at the last head poll. */
+    sameForSeconds: lastWord && lastWord.sameForMs / 1000,
     /** `undefined` for a single one, and while unknown: backups are not polled. */
-    lagBlocks: isBackup || isUnresponsive ? undefined : heads?.lag(index),
+    lagBlocks: isBackup || polls.isUnresponsive ? undefined : heads?.lag(index),
     slotsInUse: slots.inUse,
     slotLimit: slots.max,
     /** The longest request time of the last seconds; `undefined` for a single one. */
@@ -221,18 +212,21 @@ function indexerIn(
 }
 
 /** The state of an indexer in a word, by the worst of its problems. */
-function stateOf(is: {
-  readonly isPaused: boolean;
-  readonly isUnhealthy: boolean;
-  readonly fault: ShownIndexer['head']['fault'];
-  readonly isUnresponsive: boolean;
-  readonly isBehind: boolean;
-  readonly isIdle: boolean;
-}): string {
-  if (is.isPaused) return 'paused';
-  if (is.isUnhealthy) return 'unhealthy';
-  if (is.fault !== undefined) return is.fault === 'lacks-block' ? 'lacks blocks' : 'another chain';
-  if (is.isUnresponsive) return 'unresponsive';
-  if (is.isBehind) return 'behind';
-  return is.isIdle ? 'idle' : 'healthy';
+function stateOf(
+  { head: { fault, lastWord }, polls, pause, breakers, route: { health } }: ShownIndexer,
+  { all, allGood, results }: SentCounts,
+  isBehind: boolean,
+): string {
+  if (!pause.breaker.isClosed) return 'paused';
+  if (all > 0 && results['upstream-unreachable'] === all) return 'unreachable';
+  // The health of a single one is not kept: there is no choice.
+  if (health === undefined ? all > 0 && allGood === 0 : !health.isHealthy) return 'unhealthy';
+  if (fault !== undefined) return fault === 'lacks-block' ? 'lacks blocks' : 'another chain';
+  if (polls.isUnresponsive) return 'unresponsive';
+  if ((lastWord?.sameForMs ?? 0) > STILL_MS) return 'stands still';
+  if (isBehind) return 'behind';
+  // Nothing was answered since its circuit breaker opened.
+  if ([...breakers.values()].some(({ breaker }) => breaker.state === 'half-open' && breaker.isFailing))
+    return 'half-open';
+  return health === undefined && all === 0 ? 'idle' : 'healthy';
 }

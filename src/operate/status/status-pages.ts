@@ -1,15 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, extname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { Entry } from '../../cache/entry.ts';
 import type { WaitingClient } from '../../clients/waiting-clients.ts';
-import { type AdminAccessOptions, adminAccess } from '../../http/admin/admin-access.ts';
-import { type AdminPath, sendJson, sendText } from '../../http/admin/admin-server.ts';
+import { type AdminAccessOptions, adminAccess, readingAccess } from '../../http/admin/admin-access.ts';
+import { type AdminPath, sendJson } from '../../http/admin/admin-server.ts';
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
 import { withoutNetwork } from '../../ton/cache-key.ts';
-import { docPages } from './doc-pages.ts';
 import type { StatusHistory, StatusMoment } from './history.ts';
+import { firstPage, pageFiles, sendPacked } from './page-files.ts';
 import type { TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
@@ -39,8 +37,8 @@ export interface StatusMessage extends StatusMoment {
     /** The minimum number of keys of an operation for its circuit breaker to open. */
     readonly breakerMinimumKeys: number;
   };
-  /** The moments after the instant in `since`; absent without `since`. */
-  readonly history?: readonly StatusMoment[];
+  /** The moments after the instant in `since`, as charts need them; absent without `since`. */
+  readonly history?: readonly ReturnType<typeof inCharts>[];
   /** The most requested keys, and the clients that wait and send most; only with the right to purge. */
   readonly keys?: ReturnType<typeof shownKeys>;
   readonly clients?: ReturnType<typeof shownClients>;
@@ -50,19 +48,6 @@ const SHOWN_KEYS = 15;
 const SHOWN_CLIENTS = 5;
 const LONGEST_REQUEST = 300;
 
-/** The page loads nothing from other origins, sends nothing to them, and cannot be framed. */
-const PAGE_HEADERS = [
-  'Content-Security-Policy',
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'X-Content-Type-Options',
-  'nosniff',
-  'Referrer-Policy',
-  'no-referrer',
-  'Cache-Control',
-  'no-cache',
-];
-
 /**
  * The status page at `/`, its files, and `/status.json`, which the page requests every second. Readers of `/metrics`
  * may read the numbers, which are the same. Keys contain addresses that clients ask about, so only those who may purge
@@ -71,19 +56,46 @@ const PAGE_HEADERS = [
 export function statusPages(dependencies: StatusPagesDependencies): Record<string, AdminPath> {
   const { history, about, access } = dependencies;
   const refusedKeys = adminAccess(access);
+  const refusedToRead = readingAccess(access);
+  const last = async (): Promise<StatusMoment | undefined> => {
+    const moment = (await history.moments()).at(-1);
+    return moment && { ...moment, episodes: [...moment.episodes, startOf(about)].slice(0, EPISODES) };
+  };
   const serve: AdminPath['serve'] = async (request, response) => {
-    const moments = await history.moments();
     const since = new URLSearchParams(parseTarget(request.url ?? '').rawQuery).get('since');
     const message: Partial<StatusMessage> = {
       about,
-      ...moments.at(-1),
-      ...(since !== null && { history: moments.filter(({ at }) => at > Number(since)) }),
+      ...(await last()),
+      ...(since !== null && {
+        history: (await history.moments()).filter(({ at }) => at > Number(since)).map(inCharts),
+      }),
       ...(refusedKeys(request) === undefined && { keys: shownKeys(dependencies), clients: shownClients(dependencies) }),
     };
-    sendJson(response, 200, message, ['Cache-Control', 'no-store']);
+    if (since === null) return sendJson(response, 200, message, NO_STORE);
+    // The history of five minutes is large.
+    const plain = JSON.stringify(message);
+    sendPacked(request, response, 'application/json', { plain, packed: gzipSync(plain) }, NO_STORE);
   };
-  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', serve } };
+  const firstTold: Parameters<typeof firstPage>[0] = async (request) => {
+    const refused = refusedToRead(request);
+    // A link on another site may lead here: it cannot read the page.
+    const isLinked = refused?.status === 403 && request.headers['sec-fetch-mode'] === 'navigate';
+    return refused === undefined || isLinked ? last() : undefined;
+  };
+  return { ...pageFiles(), '/': firstPage(firstTold), '/status.json': { method: 'GET', access: 'ownPages', serve } };
 }
+
+const NO_STORE = ['Cache-Control', 'no-store'];
+
+/** The episodes that are shown at most, with the start. */
+const EPISODES = 10;
+
+const startOf = ({ version, startedAt: since }: StatusMessage['about']): StatusMoment['episodes'][number] => ({
+  ...({ level: 'started', since, until: since, isOver: true } as const),
+  ...{ says: `${version} started`, indexers: [], operations: 0, section: '' },
+});
+
+const inCharts = ({ at, rates, upstream, memory, process }: StatusMoment) => ({ at, rates, upstream, memory, process });
 
 /** The most requested keys, without the network, with their entries in memory. */
 function shownKeys({ topKeys, inMemory, about, now }: StatusPagesDependencies) {
@@ -111,38 +123,4 @@ function shownClients({ topClients, waitingClients, shownClient }: StatusPagesDe
     /** Its requests in the backlog. */
     waiting: counts.get(client) ?? 0,
   }));
-}
-
-const HTML = 'text/html; charset=utf-8';
-
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.html': HTML,
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-
-const require = createRequire(import.meta.url);
-
-/** All files of the page and the documentation, by path. Throws if the installation lacks one. */
-function pageFiles(): Record<string, AdminPath> {
-  const page = join(import.meta.dirname, 'page');
-  const uplot = dirname(require.resolve('uplot'));
-  const pathOf = (contentType: string, bodyOf: () => string | Buffer): AdminPath => ({
-    method: 'GET',
-    access: 'any',
-    serve: (_, response) => sendText(response, 200, contentType, bodyOf(), PAGE_HEADERS),
-  });
-  const file = (from: string): AdminPath => {
-    const body = readFileSync(from);
-    return pathOf(CONTENT_TYPES[extname(from)] ?? 'application/octet-stream', () => body);
-  };
-  const docs = [...docPages()].map(([name, render]) => [`/status/docs/${name}`, pathOf(HTML, render)] as const);
-  return {
-    ...Object.fromEntries(docs),
-    '/': file(join(page, 'index.html')),
-    ...Object.fromEntries(readdirSync(page).map((name) => [`/status/${name}`, file(join(page, name))])),
-    '/status/uplot.js': file(join(uplot, 'uPlot.esm.js')),
-    '/status/uplot.css': file(join(uplot, 'uPlot.min.css')),
-  };
 }

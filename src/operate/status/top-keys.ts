@@ -16,6 +16,9 @@ const MAX_KEYS = 64;
  */
 const MEAN_GAP = 16;
 
+/** The share of a key says little with fewer counted requests than this. */
+const FEWEST_COUNTED = 20;
+
 /** All counts are halved after each of these times, so that recent requests count most. */
 const HALF_LIFE_MS = 30_000;
 
@@ -53,6 +56,12 @@ export class TopKeys {
     this.#halve();
     const sorted = [...this.#counts].sort(([, a], [, b]) => b - a).slice(0, most);
     return sorted.map(([key, count]) => ({ key, share: count / this.#total }));
+  }
+
+  /** The share of the most requested of several keys; 0 while too few requests were counted. */
+  get mostShare(): number {
+    const [first, second] = this.top(2);
+    return first === undefined || second === undefined || this.#total < FEWEST_COUNTED ? 0 : first.share;
   }
 
   /** Makes room for a new key, and returns its initial count. */

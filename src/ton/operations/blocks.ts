@@ -85,7 +85,7 @@ function isAsked(block: unknown, { query }: CanonicalRequest): boolean {
 /** One block by its identity, or the blocks of a masterchain block. */
 export const blocks = operation({
   name: 'blocks',
-  summary: 'One block by what identifies it, or the blocks of a masterchain block',
+  summary: 'One block by its hash or number, or the blocks of a masterchain block',
   schema,
   finality: finalityOfLists({ blocks: finalityOfBlocks }, 'empty'),
   lifetimeRules: (request) =>

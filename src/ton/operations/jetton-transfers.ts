@@ -5,7 +5,7 @@ import { completenessOfTransfers, evidenceOfTransfers, pointOfTransfers } from '
 import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { namesHeaders, WITHOUT_NAMES } from '../listed-state.ts';
 import { operation } from '../operation.ts';
-import { transfersFrom, transfersOf, transfersTo } from '../owner-keys.ts';
+import { type OwnerKey, transfersFrom, transfersOf, transfersTo } from '../owner-keys.ts';
 import {
   limit,
   notCached,
@@ -44,7 +44,7 @@ const schema = z
   });
 
 /** The keys of the transfers that a page lists. */
-function keysOf(request: CanonicalRequest): readonly string[] {
+function keysOf(request: CanonicalRequest): readonly OwnerKey[] {
   const owner = parameterOf(request, 'owner_address');
   if (owner === undefined) return [transfersOf(parameterOf(request, 'jetton_wallet') ?? '')];
   const direction = parameterOf(request, 'direction');
@@ -54,7 +54,7 @@ function keysOf(request: CanonicalRequest): readonly string[] {
 /** The newest transfers of one owner, or of one jetton wallet. */
 export const jettonTransfers = operation({
   name: 'jetton/transfers',
-  summary: 'The newest transfers of jettons of one owner, or of one jetton wallet',
+  summary: 'The newest jetton transfers of one owner or one jetton wallet',
   schema,
   finality: ({ jetton_transfers: list }) => finalityOfAccountRows(list),
   lifetimeRules: () => ['accountLive'],

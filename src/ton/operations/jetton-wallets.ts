@@ -42,7 +42,7 @@ const ownerIn = (request: CanonicalRequest): string | undefined => parameterOf(r
 /** One jetton wallet, or the first page of those of one owner. */
 export const jettonWallets = operation({
   name: 'jetton/wallets',
-  summary: 'One jetton wallet by its address, or the first page of those of one owner',
+  summary: "One jetton wallet by its address, or the first page of one owner's jetton wallets",
   schema,
   finality: ({ jetton_wallets: list }) => finalityOfAccountRows(list),
   lifetimeRules: () => ['accountLive'],

@@ -53,7 +53,7 @@ function finalityOfTraces(traces: readonly unknown[]): Finality<'pendingFinalize
 export const pendingTraces = operation({
   name: 'pendingTraces',
   isAlwaysCached: true,
-  summary: 'The traces under way of accounts, or of external messages; one of both must be named',
+  summary: 'The pending traces of accounts or external messages; the request must name at least one',
   schema,
   finality: finalityOfLists({ traces: finalityOfTraces }, 'empty'),
   lifetimeRules: () => ['pendingFinalized', 'pendingLive', 'empty'],

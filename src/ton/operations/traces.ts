@@ -147,7 +147,7 @@ function completenessOfTraces(finality: Finality, body: JsonObject, request: Can
 /** The trace of a transaction, of a message, or by its own hash. */
 export const traces = operation({
   name: 'traces',
-  summary: 'The trace of a transaction, of a message, or by its own hash',
+  summary: 'One trace by its hash, or by a transaction or message in it',
   schema,
   // Wallets request a trace when it has left the pending ones: a kept empty list would be a gap between the two.
   finality: finalityOfLists({ traces: finalityOfTraces }, 'notKept'),

@@ -68,7 +68,7 @@ const isOfAccount = (request: CanonicalRequest): boolean => parameterOf(request,
 /** A transaction by its hash, or the first page of those of one account. All other forms are lists that change. */
 export const transactions = operation({
   name: 'transactions',
-  summary: 'One transaction by its hash, or the first page of those of one account',
+  summary: "One transaction by its hash, or the first page of one account's transactions",
   schema,
   finality: (body, request) => (isOfAccount(request) ? finalityOfAccountPage(body) : finalityByHash(body, request)),
   lifetimeRules: (request) =>

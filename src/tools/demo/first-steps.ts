@@ -118,12 +118,14 @@ async function showHitsOf(steps: FirstSteps, { call, spellings }: Example): Prom
 export async function showCoalescing(steps: FirstSteps, seqno: number): Promise<void> {
   const { screen, indexer } = steps;
   const call: ClientCall = { about: 'block', seqno };
-  screen.heading(`${AT_ONCE} clients ask for another block at once`);
+  screen.heading(`${AT_ONCE} clients request another block at once`);
   screen.line(`  GET ${targetOf(call, CANONICAL)}`);
   const before = indexer.requests.count('masterchainBlockShards');
   const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(steps, call, CANONICAL, 1)));
   const upstream = indexer.requests.count('masterchainBlockShards') - before;
-  screen.line(`      ${answers.flat().length} answers, ${upstream} request${upstream === 1 ? '' : 's'} to the indexer`);
+  screen.line(
+    `      ${answers.flat().length} responses, ${upstream} request${upstream === 1 ? '' : 's'} to the indexer`,
+  );
 }
 
 /** Sends requests one after the other. All answers are scored, and the right ones are returned. */

@@ -59,7 +59,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const examples = examplesOf(indexer.chain);
     await showHits(steps, examples);
     await showCoalescing(steps, indexer.chain.headSeqno - 1);
-    screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
+    screen.heading('Try it (-I shows the headers alone: leave it out for the body)');
     // No value contains a single quote in any spelling.
     const commandsOf = ({ call, spellings }: Example) =>
       spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
@@ -97,7 +97,9 @@ async function startProxy(upstreamUrl: string, options: DemoOptions): Promise<Li
 
 async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstSteps, forMs: number): Promise<void> {
   const how = Number.isFinite(forMs) ? `for ${forMs / 1000} s` : 'until Ctrl-C';
-  screen.heading(`Wallets, scanners, followers and explorers at work, every answer checked against the chain, ${how}`);
+  screen.heading(
+    `Wallets, scanners, followers and explorers at work, every response checked against the chain, ${how}`,
+  );
   // The demo's own requests would improve the hit ratio.
   const begun = {
     all: score.counts(OPERATION_NAMES),
@@ -134,9 +136,12 @@ async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstStep
     'further ones': score.counts(FURTHER, begun.further),
   };
   screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, groups, score.wrong);
-  screen.commands('Next: your own indexer, what it answers against what toncache answers, and how a request is read', [
-    'UPSTREAM_URL=http://indexer:8081 npm start',
-    'npm run toncache -- verify http://indexer:8081/api/v3',
-    `npm run toncache -- explain '/api/v3/masterchainBlockShards?SEQNO=${indexer.chain.headSeqno}'`,
-  ]);
+  screen.commands(
+    'Next: use your own indexer, compare its responses with those of toncache, and see how a request is read',
+    [
+      'UPSTREAM_URL=http://indexer:8081 CACHE_OPERATIONS=all,passthrough PASSTHROUGH=on npm start',
+      'npm run toncache -- verify http://indexer:8081/api/v3',
+      `npm run toncache -- explain '/api/v3/masterchainBlockShards?SEQNO=${indexer.chain.headSeqno}'`,
+    ],
+  );
 }

@@ -75,6 +75,6 @@ function whyWrong(answer: ClientAnswer, chain: Chain, allowedMs: number): string
   if (agedMs <= allowedMs) return undefined;
   const [current] = past.slice(-1);
   const difference = current === undefined ? '' : differenceFrom(current.said(), answer);
-  if (state === undefined) return `the chain never had this answer; ${difference}`;
+  if (state === undefined) return `the chain never had this response; ${difference}`;
   return `true until ${Math.ceil(agedMs)} ms before it was asked for, ${Math.floor(allowedMs)} ms are allowed; ${difference}`;
 }

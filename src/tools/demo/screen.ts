@@ -75,8 +75,8 @@ export class Screen {
       return [name, `${counts}, ${saved}`];
     });
     this.table(Object.fromEntries(lines));
-    const verdict = 'Every answer was right, checked against the chain.';
-    this.line(`  ${wrong === 0 ? verdict : `${grouped(wrong)} answers were wrong.`}\n`);
+    const verdict = 'Every response was right, checked against the chain.';
+    this.line(`  ${wrong === 0 ? verdict : `${grouped(wrong)} responses were wrong.`}\n`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { IndexerRefusal } from './query.ts';
 import type { SimulatorQuestion } from './question.ts';
-import { balanceAfter, NO_TRANSACTION, statusAfter } from './render-transaction.ts';
+import { balanceAfter, NO_TRANSACTION, statusAfter, walletSeqnoAfter } from './render-transaction.ts';
 import type { Transaction } from './trace.ts';
 
 /**
@@ -44,8 +44,8 @@ export function renderState(latest: Transaction | undefined): object {
 }
 
 /** The members of the state of a wallet. */
-export function walletOf({ seqno }: Transaction): object {
-  return { wallet_type: 'wallet v5 r1', seqno: seqno % 100_000, wallet_id: 2_147_483_409 };
+export function walletOf(latest: Transaction): object {
+  return { wallet_type: 'wallet v5 r1', seqno: walletSeqnoAfter(latest), wallet_id: 2_147_483_409 };
 }
 
 /** The commits of all transactions of the accounts. */

@@ -110,7 +110,8 @@ export class Chain {
     const { seed, idle } = this.#options;
     const { accounts, clock } = this;
     this.idle = new IdleAccounts(seed, clock, idle);
-    this.jettons = new Jettons({ seed, clock, accounts, commits: this, traffic: options.jettons });
+    const holders = this.idle.all;
+    this.jettons = new Jettons({ seed, clock, accounts, holders, commits: this, traffic: options.jettons });
     this.#now = options.startAt;
     this.#floor = this.clock.firstSeqno;
     this.#begun = this.#floor - 1;
@@ -177,6 +178,11 @@ export class Chain {
   /** The transactions of an account in indexed masterchain blocks, the oldest first. */
   history(address: string, instant?: number): readonly Transaction[] {
     return this.#histories.of(address).filter(({ seqno }) => this.block(seqno, instant) !== undefined);
+  }
+
+  /** The transactions of an account up to an instant of the chain, whether the indexer has them or not. */
+  executed(address: string, instant = this.#now): readonly Transaction[] {
+    return this.#histories.of(address).filter(({ seqno }) => this.clock.committedAt(seqno) <= instant);
   }
 
   /** The executed transaction that sent a message to the one with this hash. */

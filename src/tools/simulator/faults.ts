@@ -125,7 +125,7 @@ export function rateLimited(form: 'json' | 'text', retryAfter?: string): Fault {
 }
 
 /** A provider that refuses the API key. */
-export function refusedKey(status: 401 | 403): Fault {
+export function refusedKey(status: 401 | 402 | 403): Fault {
   return failed(status, 'json', undefined, { ok: false, error: 'API key does not exist', code: status });
 }
 

@@ -10,7 +10,7 @@ import { DIALECTS, type Dialect } from './dialect.ts';
 import { type Fault, Faults } from './faults.ts';
 import { Gate } from './gate.ts';
 import { type IndexerOperation, operationOf } from './operations.ts';
-import { SimulatorQuestion } from './question.ts';
+import { type AskedRequest, SimulatorQuestion } from './question.ts';
 import { RequestLog } from './request-log.ts';
 import { Streaming } from './streaming.ts';
 
@@ -49,6 +49,12 @@ const PARTS: Partial<Record<IndexerOperation, readonly DatabasePart[]>> = {
   'jetton/transfers': ['accounts', 'jettons'],
   'jetton/masters': ['accounts', 'jettons'],
 };
+
+/** Where get-methods run: a chain at an instant, epoch ms. */
+export interface LiteServer {
+  readonly chain: Chain;
+  readonly at: number;
+}
 
 /** One indexer with a database of its own. Blocks that it commits after a delay keep their original times. */
 export interface Replica {
@@ -121,6 +127,8 @@ export class Indexer {
   /** The replicas that answer requests, see {@link Faults.balances}; often only one. The first has `chain`. */
   readonly replicas: readonly [Replica, ...Replica[]];
   readonly streaming: Streaming;
+  /** The lite server of a replica, which may be ahead of its database or behind. Default: at the replica's present. */
+  liteServer: (replica: Replica) => LiteServer = ({ chain }) => ({ chain, at: chain.now });
   readonly #now: () => number;
   readonly #server: Server;
   readonly #closing = new AbortController();
@@ -217,10 +225,8 @@ export class Indexer {
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
       if (fault?.kind === 'close-used' && this.#usedSockets.has(request.socket))
         return void request.socket.destroySoon();
-      const asked = { method, target, headers: request.headersDistinct };
-      const { chain, droppedAt } = replica;
-      const databaseAt = replica.databaseAt(operation);
-      const question = new SimulatorQuestion(asked, { chain, dialect: this.dialect, databaseAt, droppedAt });
+      const asked = { method, target, headers: request.headersDistinct, body };
+      const question = this.#questionOf(asked, operation, replica);
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
@@ -230,6 +236,16 @@ export class Indexer {
     } finally {
       done();
     }
+  }
+
+  #questionOf(asked: AskedRequest, operation: IndexerOperation, replica: Replica): SimulatorQuestion {
+    const { dialect } = this;
+    if (operation === 'runGetMethod') {
+      const { chain, at: instant } = this.liteServer(replica);
+      return new SimulatorQuestion(asked, { chain, dialect, instant });
+    }
+    const { chain, droppedAt } = replica;
+    return new SimulatorQuestion(asked, { chain, dialect, databaseAt: replica.databaseAt(operation), droppedAt });
   }
 
   #replicaFor(operation: IndexerOperation, socket: Socket): Replica {

@@ -36,6 +36,13 @@ export type JettonAct =
   /** The wallet runs, and the indexer cannot read its data or its master does not confirm it: nothing changes. */
   | { readonly kind: 'unconfirmed' };
 
+/** A message that an account gets in the block that begins, or some blocks after it; without an act, any message. */
+export interface PlannedAct {
+  readonly account: Account;
+  readonly act: JettonAct | undefined;
+  readonly after?: number;
+}
+
 /** The row of a jetton wallet. */
 export interface JettonRow {
   readonly owner: Account;
@@ -59,6 +66,8 @@ export interface JettonEffect {
   readonly supply?: number;
   readonly transfer?: JettonTransfer;
   readonly isAborted?: boolean;
+  /** The data of the account before and after, as a name: equal names are equal data. `undefined`: unknown. */
+  readonly data: { readonly before: string | undefined; readonly after: string | undefined };
   /** The code of the account before and after, by the kind of account that has it; `null`: none. */
   readonly code: { readonly before: Account['kind'] | null; readonly after: Account['kind'] | null };
 }

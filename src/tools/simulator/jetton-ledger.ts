@@ -18,7 +18,7 @@ export interface LedgerDependencies {
 
 const NOTHING: readonly Consequence[] = [];
 
-interface ExecutedAct extends Omit<JettonEffect, 'code'> {
+interface ExecutedAct extends Omit<JettonEffect, 'code' | 'data'> {
   readonly consequences?: readonly Consequence[];
 }
 
@@ -48,6 +48,7 @@ export class JettonLedger {
     if (!isOfJettons && !this.#codes.has(address)) return NOTHING;
     const isNew = act?.kind === 'found' || (act?.kind === 'receive' && this.row(account) === undefined);
     const before = this.#codes.get(address) ?? (isNew || this.#codes.has(address) ? null : kind);
+    const dataBefore = this.#dataOf(account);
     const { consequences = NOTHING, ...effect } = this.#outcomeOf(account, act);
     const { row, supply } = effect;
     const after = row === null ? null : row !== undefined ? 'jetton-wallet' : supply === undefined ? before : kind;
@@ -57,8 +58,16 @@ export class JettonLedger {
     if (after !== kind) this.#codes.set(address, after);
     else if (before !== kind) this.#codes.delete(address);
     const isOrdinary = before === kind && after === kind && Object.keys(effect).length === 0;
-    if (!isOrdinary) transaction.effect = { ...effect, code: { before, after } };
+    const data = { before: dataBefore, after: this.#dataOf(account) };
+    if (!isOrdinary) transaction.effect = { ...effect, code: { before, after }, data };
     return consequences;
+  }
+
+  #dataOf(account: Account): string | undefined {
+    const row = this.row(account);
+    if (row !== undefined) return `${row.owner.address} ${row.master.address} ${row.balance}`;
+    const supply = this.#supplies.get(account.address);
+    return supply === undefined ? undefined : String(supply);
   }
 
   #outcomeOf(account: Account, act: JettonAct | undefined): ExecutedAct {

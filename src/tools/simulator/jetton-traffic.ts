@@ -1,6 +1,7 @@
 import { type Account, makeAccount } from './accounts.ts';
-import type { JettonAct } from './jetton-act.ts';
+import type { PlannedAct } from './jetton-act.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
+import { SteadyJetton, type SteadyJettonOptions } from './steady-jetton.ts';
 
 /** The traffic of the jettons of a chain. */
 export interface JettonTrafficOptions {
@@ -10,13 +11,8 @@ export interface JettonTrafficOptions {
   readonly everyMs: number;
   /** The number of other accounts with a transaction in a block, one block after the other. Default: none. */
   readonly others?: readonly number[];
-}
-
-/** A message that an account gets in the block that begins, or some blocks after it; without an act, any message. */
-export interface PlannedAct {
-  readonly account: Account;
-  readonly act: JettonAct | undefined;
-  readonly after?: number;
+  /** A jetton whose master and wallets hardly change. Default: none. */
+  readonly steady?: SteadyJettonOptions;
 }
 
 /** An owner's wallet now. */
@@ -30,6 +26,8 @@ export interface JettonTrafficDependencies extends JettonTrafficOptions {
   readonly seed: number;
   readonly blockMs: number;
   readonly masters: readonly Account[];
+  /** Accounts that can hold the steady jetton. */
+  readonly holders: readonly Account[];
   /** The wallet of an owner as its master deploys it. */
   readonly walletOf: (owner: Account, master: Account) => Account;
   readonly holdingsOf: (owner: Account) => readonly Holding[];
@@ -70,6 +68,7 @@ const EVENTS_BY_CHANCE: readonly Event[] = EVENTS.flatMap(([event, share]) =>
 export class JettonTraffic {
   readonly owners: readonly Account[];
   readonly busyOwners: readonly Account[];
+  readonly steady: SteadyJetton | undefined;
   readonly #others: readonly Account[];
   readonly #dependencies: JettonTrafficDependencies;
 
@@ -78,6 +77,8 @@ export class JettonTraffic {
     this.owners = this.#several('wallet', 'owner', dependencies.owners);
     this.busyOwners = this.#several('wallet', 'busy owner', BUSY_OWNERS);
     this.#others = this.#several('contract', 'other', OTHER_ACCOUNTS);
+    const { steady } = dependencies;
+    this.steady = steady && new SteadyJetton({ ...dependencies, ...steady });
   }
 
   /** The messages of a block. @param place Its place in the chain: 0 for the first one. */
@@ -94,6 +95,7 @@ export class JettonTraffic {
       ...this.#firstActs(place),
       ...busy.flatMap((account) => (account === undefined ? [] : [{ account, act: undefined }])),
       ...active.flatMap((owner, n) => this.#event(owner, random, `${place} ${n}`)),
+      ...(this.steady?.plan(place) ?? []),
     ];
   }
 

@@ -5,6 +5,8 @@ import { JettonLedger } from './jetton-ledger.ts';
 import { type Commits, JettonTables } from './jetton-tables.ts';
 import { type Holding, JettonTraffic, type JettonTrafficOptions } from './jetton-traffic.ts';
 import { digest } from './seeded-random.ts';
+import type { AccountId } from './spellings.ts';
+import type { SteadyJetton } from './steady-jetton.ts';
 import { loneTransaction, type Transaction } from './trace.ts';
 
 /** The objects of a chain that its jettons need. */
@@ -12,6 +14,8 @@ export interface JettonsDependencies {
   readonly seed: number;
   readonly clock: BlockClock;
   readonly accounts: Accounts;
+  /** Accounts that can hold the steady jetton. */
+  readonly holders: readonly Account[];
   readonly commits: Commits;
   /** `undefined`: nothing happens but the acts of tests, and the jetton wallets in traces run. */
   readonly traffic: JettonTrafficOptions | undefined;
@@ -36,7 +40,7 @@ export class Jettons {
   readonly #counts = new Map<number, number>();
 
   constructor(dependencies: JettonsDependencies) {
-    const { seed, accounts, commits, traffic } = dependencies;
+    const { seed, accounts, commits, traffic, holders } = dependencies;
     this.#dependencies = dependencies;
     this.tables = new JettonTables(commits);
     this.masters = accounts.jettonMasters;
@@ -49,7 +53,7 @@ export class Jettons {
     const walletOf = (owner: Account, master: Account) => this.walletOf(owner, master);
     const holdingsOf = (owner: Account) => this.#holdingsOf(owner);
     this.#traffic =
-      traffic && new JettonTraffic({ seed, blockMs, masters: this.masters, walletOf, holdingsOf, ...traffic });
+      traffic && new JettonTraffic({ seed, blockMs, masters: this.masters, holders, walletOf, holdingsOf, ...traffic });
   }
 
   /** The owners of the traffic: those that are polled, which do nothing themselves. */
@@ -62,6 +66,11 @@ export class Jettons {
     return this.#traffic?.busyOwners ?? [];
   }
 
+  /** The jetton whose master and wallets hardly change. */
+  get steady(): SteadyJetton | undefined {
+    return this.#traffic?.steady;
+  }
+
   /** The account of an owner's wallet as its master deploys it. */
   walletOf(owner: Account, master: Account): Account {
     const key = `${owner.address} ${master.address}`;
@@ -69,6 +78,11 @@ export class Jettons {
     const wallet = this.#known.get(key) ?? makeAccount('jetton-wallet', hash());
     this.#known.set(key, wallet);
     return wallet;
+  }
+
+  /** The address of the wallet that an owner with any address has, or would have. */
+  walletOfAddress({ workchain, hash }: AccountId, master: Account): Account {
+    return this.walletOf(makeAccount('wallet', hash, workchain), master);
   }
 
   /** The transaction of an account that gets a message in a masterchain block; without an act, any message. */

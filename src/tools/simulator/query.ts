@@ -4,7 +4,7 @@ import { addressSpellings, decodeAddress, decodeHash } from './spellings.ts';
 /** A refusal by the indexer itself, sent as `{"error": message}`. */
 export class IndexerRefusal extends Error {
   override readonly name = 'IndexerRefusal';
-  readonly status: 401 | 404 | 405 | 409 | 422 | 500;
+  readonly status: 401 | 404 | 405 | 409 | 422 | 500 | 501;
 
   constructor(status: IndexerRefusal['status'], message: string) {
     super(message);

@@ -13,6 +13,7 @@ export interface AskedRequest {
   readonly method: string;
   /** Path and query, byte for byte. */
   readonly target: string;
+  readonly body?: Buffer | undefined;
   /** By lower-case name; of several values the first counts. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
@@ -33,6 +34,8 @@ export interface AnsweringIndexer {
 export class SimulatorQuestion {
   readonly method: string;
   readonly target: string;
+  /** Empty without one. */
+  readonly body: string;
   readonly chain: Chain;
   readonly dialect: Dialect;
   readonly instant: number;
@@ -43,11 +46,12 @@ export class SimulatorQuestion {
   readonly #headers: AskedRequest['headers'];
 
   constructor(
-    { method, target, headers }: AskedRequest,
+    { method, target, headers, body }: AskedRequest,
     { chain, dialect, instant = chain.now, databaseAt = instant, droppedAt = databaseAt }: AnsweringIndexer,
   ) {
     this.method = method;
     this.target = target;
+    this.body = body?.toString() ?? '';
     this.chain = chain;
     this.dialect = dialect;
     this.instant = instant;

@@ -1,4 +1,5 @@
 import type { Account } from './accounts.ts';
+import type { AccountId } from './spellings.ts';
 
 // Shares nothing with the proxy's reader in `ton/`: tests check one against the other.
 
@@ -58,6 +59,24 @@ function bagOf(cells: readonly Buffer[]): string {
   const checksum = Buffer.alloc(4);
   checksum.writeUInt32LE(crc32c(Buffer.concat([head, content])));
   return Buffer.concat([head, content, checksum]).toString('base64');
+}
+
+/** The bytes before the first cell of a bag, and those of a cell with an address. */
+const [BAG_HEAD, ADDRESS_CELL] = [11, '0043'];
+
+/** A cell with an address, in base64. */
+export function writeAddressCell(account: Account): string {
+  return bagOf([cell(addressBits(account), [])]);
+}
+
+/** The account in a cell with an address, in base64, with a checksum or without; `undefined` for any other cell. */
+export function readAddressCell(base64: string): AccountId | undefined {
+  const bytes = Buffer.from(base64, 'base64').subarray(BAG_HEAD);
+  if (bytes.toString('hex', 0, 2) !== ADDRESS_CELL || bytes.length < 36) return undefined;
+  // Three bits, then the workchain and the hash.
+  const bits = BigInt(`0x${bytes.toString('hex', 2, 36)}`) >> 5n;
+  const hash = Buffer.from(BigInt.asUintN(256, bits).toString(16).padStart(64, '0'), 'hex');
+  return { workchain: Number(BigInt.asIntN(8, bits >> 256n)), hash };
 }
 
 /** The body of a `transfer` message (TEP-74) as a bag of cells in base64. */

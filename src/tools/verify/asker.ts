@@ -4,6 +4,7 @@ import { pathAt } from '../../indexer/path-at.ts';
 import { connectorBy } from '../../names/connector.ts';
 import { systemNames } from '../../names/names.ts';
 import { reasonOf } from '../../reason-of.ts';
+import type { MonotonicMs } from '../../time-units.ts';
 import type { UpstreamTraffic } from './upstream-traffic.ts';
 
 /** Longer than any request may take: a head poll can take 40 s. */
@@ -25,6 +26,13 @@ export interface Answered {
   readonly upstreamRequests: number;
 }
 
+/** The answers to requests that were sent at the same time. */
+export interface AnsweredAtOnce {
+  readonly answers: readonly Answered[];
+  /** The instants of the requests to the indexer for answers during them. */
+  readonly upstreamAt: readonly MonotonicMs[];
+}
+
 /** There was no answer, or none in an indexer's form. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
@@ -34,7 +42,8 @@ export class UnreachableError extends Error {
 export interface AskerOptions {
   /** The server's address, without `/api/v3`. */
   readonly baseUrl: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Sent with each request, in the flat form. */
+  readonly headers: readonly string[];
   readonly traffic: UpstreamTraffic;
 }
 
@@ -63,27 +72,30 @@ export class Asker {
     }
   }
 
-  /** Requests several targets at the same time, which should cost at most one request to the indexer in all. */
-  async askAtOnce(targets: readonly string[]): Promise<readonly Answered[]> {
-    await this.#options.traffic.slot();
-    return await Promise.all(targets.map((target) => this.#send(target)));
+  /** Requests several targets at the same time. */
+  async askAtOnce(targets: readonly string[]): Promise<AnsweredAtOnce> {
+    const { traffic } = this.#options;
+    await traffic.slot();
+    const before = traffic.answersAt.length;
+    const answers = await Promise.all(targets.map((target) => this.#send(target)));
+    return { answers, upstreamAt: traffic.answersAt.slice(before) };
   }
 
   async #send(target: string): Promise<Answered> {
     const { baseUrl, headers: sent, traffic } = this.#options;
-    const before = traffic.answersCount;
+    const before = traffic.answersAt.length;
     try {
       // Not `fetch`, which refuses some ports.
       const { origin, pathname } = new URL(baseUrl);
       const response = await request(origin + pathAt(pathname, `/api/v3/${target}`), {
         // Encodings differ in length and tag, and the choice depends on earlier requests.
-        headers: { 'Accept-Encoding': 'identity', ...sent },
+        headers: ['accept-encoding', 'identity', ...sent],
         signal: AbortSignal.timeout(TIMEOUT_MS),
         dispatcher: this.#dispatcher,
       });
       const bytes = Buffer.from(await response.body.arrayBuffer());
       const headers = new Headers(response.headers as Record<string, string>);
-      const upstreamRequests = traffic.answersCount - before;
+      const upstreamRequests = traffic.answersAt.length - before;
       return { target, status: response.statusCode, headers, bytes, body: parseJson(bytes), upstreamRequests };
     } catch (cause) {
       throw new UnreachableError(`cannot reach ${shownUrl(baseUrl)}: ${reasonOf(cause) ?? cause}`, { cause });

@@ -1,4 +1,5 @@
 import { isObject } from '../../json-object.ts';
+import { outcomeOfStatus } from '../../outcomes.ts';
 import { type Asker, UnreachableError } from './asker.ts';
 import { listed } from './bodies.ts';
 
@@ -36,7 +37,8 @@ export async function edges(indexer: Asker): Promise<{ readonly first: number; r
     return isObject(block) ? block['seqno'] : undefined;
   });
   if (status === 200 && typeof first === 'number' && typeof last === 'number') return { first, last };
-  const why = status === 401 || status === 403 ? 'the API key is refused: check UPSTREAM_API_KEY' : `status ${status}`;
+  const why =
+    outcomeOfStatus(status) === 'refused-key' ? 'the API key is refused: check UPSTREAM_API_KEY' : `status ${status}`;
   throw new UnreachableError(`masterchainInfo gave no newest and oldest block (${why})`);
 }
 

@@ -17,8 +17,11 @@ import { transactionsByMessage } from './operations/transactions-by-message.ts';
 import { walletInformation } from './operations/wallet-information.ts';
 import { walletStates } from './operations/wallet-states.ts';
 
+/** The operations that are requested by `GET`: get-methods are not verified. */
+type VerifiedName = Exclude<OperationName, 'runGetMethod'>;
+
 /** The operations that toncache caches, in the order of their checks. */
-const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
+const BY_NAME: Readonly<Record<VerifiedName, VerifiedOperation>> = {
   masterchainBlockShards,
   adjacentTransactions,
   pendingTraces,

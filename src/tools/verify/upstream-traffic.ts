@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { MonotonicMs } from '../../time-units.ts';
 
 /** The channel on which undici, ours and the one in Node's `fetch`, announces every request that it makes. */
 const REQUEST_CHANNEL = 'undici:request:create';
@@ -7,8 +8,8 @@ const REQUEST_CHANNEL = 'undici:request:create';
 /** Counts and paces all requests to the indexer from this process: no check relies on the proxy's reports. */
 export class UpstreamTraffic {
   count = 0;
-  /** The requests among them that can be for an answer, without toncache's own head polls. */
-  answersCount = 0;
+  /** The instants of the requests among them that can be for an answer, without toncache's own head polls. */
+  readonly answersAt: MonotonicMs[] = [];
   readonly #origin: string;
   readonly #intervalMs: number;
   #freeAt = 0;
@@ -44,7 +45,8 @@ export class UpstreamTraffic {
       .request;
     if (origin !== this.#origin) return;
     this.count++;
-    if (!path.endsWith('/masterchainInfo')) this.answersCount++;
-    this.#freeAt = Math.max(this.#freeAt, performance.now()) + this.#intervalMs;
+    const now = performance.now();
+    if (!path.endsWith('/masterchainInfo')) this.answersAt.push(now);
+    this.#freeAt = Math.max(this.#freeAt, now) + this.#intervalMs;
   };
 }

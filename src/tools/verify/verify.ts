@@ -1,6 +1,8 @@
 import { createApp } from '../../app.ts';
 import { loadSettings } from '../../config/load.ts';
+import type { Environment } from '../../config/setting-source.ts';
 import { shownUrl } from '../../config/shown-url.ts';
+import { credentialsFor } from '../../indexer/credentials.ts';
 import { createLogger } from '../../operate/logger.ts';
 import { Asker } from './asker.ts';
 import { checkBadInput, checkUnknown } from './check-answers.ts';
@@ -14,7 +16,8 @@ import { UpstreamTraffic } from './upstream-traffic.ts';
 export interface VerifyOptions {
   /** The indexer's address in its original form, not validated. */
   readonly url: string;
-  readonly apiKey: string | undefined;
+  /** The variables of the indexer's key. */
+  readonly key: Environment;
   readonly rate: number;
   /** The number of requested blocks, transactions and accounts. */
   readonly samples: number;
@@ -31,10 +34,10 @@ const UPSTREAM_TIMEOUT = '30s';
 const CACHE_OPERATIONS = 'all';
 
 /** Checks an indexer through toncache in this process. Throws an `UnreachableError` or a `SettingsError`. */
-export async function verify({ url, apiKey, rate, samples, stdout, stderr }: VerifyOptions): Promise<FindingCounts> {
+export async function verify({ url, key, rate, samples, stdout, stderr }: VerifyOptions): Promise<FindingCounts> {
   const environment = {
     UPSTREAM_URL: url,
-    UPSTREAM_API_KEY: apiKey,
+    ...key,
     UPSTREAM_TIMEOUT,
     PORT: '0',
     ADMIN_PORT: '0',
@@ -43,12 +46,12 @@ export async function verify({ url, apiKey, rate, samples, stdout, stderr }: Ver
   const { settings } = loadSettings(environment);
   const { upstream } = settings;
   const [indexerUrl] = upstream.url;
-  const headers = upstream.apiKey === undefined ? {} : { 'X-Api-Key': upstream.apiKey };
+  const headers = credentialsFor(indexerUrl, upstream.apiKey)?.headers ?? [];
   const app = await createApp({ logger: createLogger('warn', stderr) }, settings);
   const traffic = new UpstreamTraffic(new URL(indexerUrl).origin, rate);
   try {
     const { publicUrl } = await app.listen();
-    const toncache = new Asker({ baseUrl: publicUrl, headers: {}, traffic });
+    const toncache = new Asker({ baseUrl: publicUrl, headers: [], traffic });
     const indexer = new Asker({ baseUrl: indexerUrl, headers, traffic });
     const report = new FindingReport((line) => void stdout.write(`${line}\n`));
     const run = { toncache, indexer, report, given: [], rate, samples };

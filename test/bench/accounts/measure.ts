@@ -16,10 +16,8 @@ const LATENCY_MS = 20;
 const CHANGE_EVERY_MS = 120_000;
 /** Blocks before the start: every account has some transactions by then. */
 const PAST_BLOCKS = 1500;
-/** Accounts of the chain itself: some 20 transactions a block. */
-const MESSAGES_PER_BLOCK = 4;
-/** The proof begins once it would have paid for 30 s, and then reads the blocks of 10 s. */
-const WARM_UP_MS = 60_000;
+/** The proof begins once it would have paid for 30 s. That of owners begins when the blocks of 32 s in a row are settled. */
+const WARM_UP_MS = 80_000;
 
 /** The counts after the warm-up. */
 export interface Measured {
@@ -50,7 +48,7 @@ export async function measure(one: Case, seconds: number): Promise<Measured> {
   const chain = new Chain({
     startAt,
     blockMs: BLOCK_MS,
-    messagesPerBlock: MESSAGES_PER_BLOCK,
+    messagesPerBlock: one.messagesPerBlock,
     historyBlocks: 10_000,
     idle,
     jettons,

@@ -10,24 +10,47 @@ export interface Kind {
   readonly isShared?: boolean;
 }
 
-const APPKIT: Kind['polls'] = [
-  ['balance', 5],
-  ['jettons', 5],
-  ['history', 30],
+const WIDGET: Kind['polls'] = [
+  ['widgetBalance', 5],
+  ['widgetWalletAddress', 5],
+  ['widgetWalletData', 5],
 ];
 
-/** The polling clients. Scanners follow the head, see `measure.ts`. */
-export const KINDS: readonly Kind[] = [
-  { count: 80, polls: APPKIT },
-  { count: 40, polls: [...APPKIT, ['staking', 5]] },
+/** The requests of a MyTonWallet, with its stream every 66 s. */
+const myTonWallet = (everySeconds: number): Kind['polls'] => [
+  ['walletActions', everySeconds],
+  ['walletPendingActions', everySeconds],
+  ['walletState', everySeconds],
+  ['walletJettons', everySeconds],
+];
+
+const STATES_OF_WALLET: Kind['polls'] = [
+  ['walletState', 60],
+  ['walletState', 60],
+];
+
+export interface Mix {
+  /** The polling clients. */
+  readonly kinds: readonly Kind[];
+  readonly scanners: number;
+  /** Each waits for a message, and then for the next one. */
+  readonly waiting: number;
+}
+
+/** 90 requests a second. */
+const KINDS: readonly Kind[] = [
   {
-    count: 30,
+    count: 60,
     polls: [
-      ['walletActions', 3],
-      ['walletPendingActions', 3],
-      ['walletState', 60],
+      ['balance', 15],
+      ['jettons', 15],
+      ['nfts', 15],
     ],
   },
+  { count: 40, polls: WIDGET },
+  { count: 20, polls: [...WIDGET.slice(1), ['stakingPool', 5], ['stakingPoolBalance', 5]] },
+  { count: 27, polls: [...myTonWallet(66), ...STATES_OF_WALLET] },
+  { count: 3, polls: [...myTonWallet(3.3), ...STATES_OF_WALLET] },
   {
     count: 20,
     polls: [
@@ -43,6 +66,7 @@ export const KINDS: readonly Kind[] = [
       ['depositsSorted', 5],
     ],
   },
+  { count: 10, polls: [['paymentActions', 3]] },
   {
     count: 8,
     polls: [
@@ -56,4 +80,11 @@ export const KINDS: readonly Kind[] = [
   },
 ];
 
-export const SCANNERS = 3;
+/** How often a client polls for its message, ms. */
+export const WAITING_EVERY_MS = 2000;
+
+export const MIXES = {
+  all: { kinds: KINDS, scanners: 3, waiting: 4 },
+  /** 100 swap widgets with three tokens. Each token is that of another account: its wallet is another contract anyway. */
+  swap: { kinds: [{ count: 300, polls: WIDGET.slice(1) }], scanners: 0, waiting: 0 },
+} as const satisfies Readonly<Record<string, Mix>>;

@@ -16,13 +16,13 @@ export interface Call {
   readonly says: string;
 }
 
-/** The outcome for the client: `hit` and `miss` are right, `refused` is 503 with `Retry-After`. */
+/** The outcome for the client: `hit` and `miss` are right, `refused` is 503 or 429 with `Retry-After`. */
 export type Outcome = 'hit' | 'miss' | 'refused' | 'left' | { readonly error: string };
 
 /** The outcome of a call by its answer or its failure. */
 export function outcomeOf(call: Call, { status, body, hasRetryAfter, isHit }: Heard): Outcome {
   if (status === 0) return body === 'left' ? 'left' : { error: body };
-  if (status === 503 && hasRetryAfter) return 'refused';
+  if ((status === 503 || status === 429) && hasRetryAfter) return 'refused';
   if (status !== 200) return { error: String(status) };
   if (!body.includes(call.says)) return { error: 'wrong answer' };
   return isHit ? 'hit' : 'miss';

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ABANDONED, type EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
-import { again, firstTry, ofLoad, withClientKey } from '../../../src/fleet/lanes.ts';
+import { FIRST_TRY } from '../../../src/admission/send-rules.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle, slotsInUse } from './open-admission.ts';
 
 function request(options: Partial<EntryRequest> = {}): EntryRequest {
-  return { operation: 'any', key: 'key', clients: ['one'], lane: firstTry(), sentFor: sentFor(), ...options };
+  return { operation: 'any', key: 'key', clients: ['one'], ...FIRST_TRY, sentFor: sentFor(), ...options };
 }
 
 const rateOf = (perSecond: number) =>
@@ -27,10 +27,10 @@ test('a request whose client has left gets no ticket and takes no slot', async (
   expect(await admission.enter(request({ sentFor: sentFor(AbortSignal.abort()) }))).toEqual(ABANDONED);
   const [holder] = await come(admission, 1);
   expect(await admission.enter(request({ sentFor: sentFor(AbortSignal.abort()) }))).toEqual(ABANDONED);
-  expect([holder?.said, slotsInUse(admission), admission.backlog.size]).toEqual(['ticket', 1, 0]);
+  expect([holder?.said, slotsInUse(admission), admission.waiting]).toEqual(['ticket', 1, 0]);
 });
 
-test('once a kept slot of another operation may be lent, it goes to a waiting request and not to a new one', async () => {
+test('once a slot that another operation never lent may be lent, it goes to a waiting request and not to a new one', async () => {
   const admission = openAdmission({ max: 10, shares: { pending: 0.4, adjacent: 0.3, shards: 0.2 } });
   await come(admission, 1, 'pending').then(([client]) => client?.ticket.free());
   await vi.advanceTimersByTimeAsync(59_000);
@@ -87,16 +87,16 @@ describe('a request is refused in the same tick of the event loop', () => {
     setImmediate(() => ticks++);
     expect(admission.refusal(request())).toEqual(refusal);
     expect([await admission.enter(request()), ticks]).toEqual([refusal, 0]);
-    expect([slotsInUse(admission), admission.backlog.size, vi.getTimerCount()]).toEqual([0, 0, 1]);
+    expect([slotsInUse(admission), admission.waiting, vi.getTimerCount()]).toEqual([0, 0, 1]);
   });
 
   test('by the rate limit, before it takes a slot or waits for one', async () => {
     const rate = oneInAWhile();
     const admission = open({ rate });
-    rate.take();
+    void rate.take();
     const refusal = { reason: 'rate-limit', retryAfterMs: 10_000 };
     expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
-    expect([slotsInUse(admission), admission.backlog.size]).toEqual([0, 0]);
+    expect([slotsInUse(admission), admission.waiting]).toEqual([0, 0]);
   });
 
   test('by the rate limit, when requests that wait for a slot will use its reservations first', async () => {
@@ -113,8 +113,8 @@ describe('a request is refused in the same tick of the event loop', () => {
     await vi.advanceTimersByTimeAsync(PATIENCE_MS - 9);
     expect(said(clients).slice(0, 3)).toEqual(['ticket', 'waited-too-long', undefined]);
     const refusal = { reason: 'expected-wait', retryAfterMs: 2 * PATIENCE_MS };
-    expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
-    expect([admission.backlog.size, admission.backlog.expectedWaitMs('any')]).toEqual([8, 2 * PATIENCE_MS]);
+    expect([admission.refusal(request()), admission.enter(request())]).toEqual([refusal, refusal]);
+    expect([admission.waiting, admission.expectedWaitMs('any')]).toEqual([8, 2 * PATIENCE_MS]);
   });
 
   test('by a full backlog', async () => {
@@ -125,8 +125,8 @@ describe('a request is refused in the same tick of the event loop', () => {
   test('but not by the rate limit when it is sent with its own API key', async () => {
     const rate = oneInAWhile();
     const admission = open({ rate });
-    rate.take();
-    const entered = await admission.enter(request({ lane: withClientKey(firstTry()) }));
+    void rate.take();
+    const entered = await admission.enter(request({ ...FIRST_TRY, isOurs: false, rate: 'none' }));
     if ('reason' in entered) throw new Error('refused');
     expect(entered.send()).toBe('go');
   });
@@ -182,7 +182,7 @@ describe('a limited rate', () => {
     const [first, second] = await come(admission, 2);
     first?.send();
     await settle();
-    expect([second?.said, slotsInUse(admission), admission.backlog.size]).toEqual([undefined, 1, 1]);
+    expect([second?.said, slotsInUse(admission), admission.waiting]).toEqual([undefined, 1, 1]);
     second?.leave();
     await settle();
     expect([second?.entered, admission.inFlight, slotsInUse(admission)]).toEqual([ABANDONED, 1, 1]);
@@ -206,7 +206,7 @@ describe('a limited rate', () => {
   test('gives a refresh a reservation only while no client waits for one', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const refresh = (operation: string) =>
-      admission.enter(request({ operation, clients: [], lane: ofLoad(true, undefined) }));
+      admission.enter(request({ operation, clients: [], ...FIRST_TRY, waits: false }));
     expect(await refresh('any')).toHaveProperty('send');
     await vi.advanceTimersByTimeAsync(100);
     const [holder, waiting] = await come(admission, 2);
@@ -225,7 +225,7 @@ describe('a limited rate', () => {
     const ask = (name: string, options: Partial<EntryRequest> = {}) =>
       void Promise.resolve(admission.enter(request(options))).then(() => order.push(name));
     ask('first');
-    ask('again', { lane: again(firstTry()) });
+    ask('again', { ...FIRST_TRY, isSecondTry: true });
     for (let n = 0; n < 3; n++) ask(`waits ${n}`);
     await vi.advanceTimersByTimeAsync(1000);
     expect(order).toEqual(['first', 'waits 0', 'waits 1', 'waits 2', 'again']);
@@ -234,11 +234,11 @@ describe('a limited rate', () => {
   test('does not delay a request with its own API key', async () => {
     const admission = openAdmission({ rate: rateOf(1), max: 1 });
     const [holder, waiting] = await come(admission, 2);
-    const keyed = admission.enter(request({ lane: withClientKey(firstTry()) }));
+    const keyed = admission.enter(request({ ...FIRST_TRY, isOurs: false, rate: 'none' }));
     holder?.send();
     await settle();
     holder?.ticket.free();
     expect(await keyed).toHaveProperty('send');
-    expect([waiting?.said, admission.backlog.size]).toEqual([undefined, 1]);
+    expect([waiting?.said, admission.waiting]).toEqual([undefined, 1]);
   });
 });

@@ -1,6 +1,5 @@
 import { Admission } from '../../../src/admission/admission.ts';
-import { Backlog } from '../../../src/admission/backlog.ts';
-import { FIRST_TRY } from '../../../src/admission/lane.ts';
+import { FIRST_TRY } from '../../../src/admission/send-rules.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { Routes } from '../../../src/fleet/routes.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
@@ -24,8 +23,8 @@ export async function delayedBurst(seed: string): Promise<{ refused: number; ser
   const now = () => performance.now();
   const slots = new Slots({ now, max: SLOTS, shares: {}, patienceMs: PATIENCE_MS });
   const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate: undefined, guards: new Map() }]);
-  const backlog = new Backlog({ now, routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10_000 });
-  const admission = new Admission({ routes, backlog, memory: { refusesLoads: false } });
+  const waits = { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10_000 };
+  const admission = new Admission({ now, routes, memory: { refusesLoads: false }, ...waits });
   const freeAt = new Array<number>(WORKERS).fill(0);
   const work = () => {
     const worker = freeAt.indexOf(Math.min(...freeAt));
@@ -39,7 +38,7 @@ export async function delayedBurst(seed: string): Promise<{ refused: number; ser
       operation: 'any',
       key,
       clients: [key],
-      lane: FIRST_TRY,
+      ...FIRST_TRY,
       sentFor: sentFor(),
     });
     if ('reason' in ticket || ticket.send() !== 'go') {

@@ -7,7 +7,7 @@ const WINDOW_MS = 10_000;
 let now = 0;
 let keys: FailedKeys;
 
-const newKeys = () => new FailedKeys({ now: () => now, failureRate: 0.5, minimumThroughput: 20, windowMs: WINDOW_MS });
+const newKeys = () => new FailedKeys(() => now, 20);
 
 beforeEach(() => {
   now = 0;

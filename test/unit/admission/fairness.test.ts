@@ -106,6 +106,18 @@ describe('with a rate, five polite clients are served next to one that', () => {
     await load.run(FOR_MS);
     expectFair(load);
   });
+
+  test('has waiting requests for every operation, after one reservation of the greedy client at most', async () => {
+    const load = openLoad();
+    for (const operation of [...OPERATIONS, 'passthrough']) load.closedLoop(3, FOR_MS + BEFORE_MS, operation, 'greedy');
+    await load.run(BEFORE_MS);
+    comePolitely(load);
+    await load.run(FOR_MS);
+    const { refused, waits } = load.of('polite');
+    expect(refused).toBe(0);
+    // Its own reservation, and one of each other client.
+    expect(Math.max(...waits)).toBeLessThanOrEqual((CLIENTS * 1000) / PER_SECOND);
+  });
 });
 
 describe('with slots', () => {

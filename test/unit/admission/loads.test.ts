@@ -149,7 +149,7 @@ describe('load above the capacity', () => {
     expect(load.of().refused).toBeGreaterThan(10_000);
     expect(load.of().served).toBeGreaterThanOrEqual(0.95 * 4 * capacityOf(50));
     await load.run(3000);
-    expect([load.admission.backlog.size, load.slots.inUse]).toEqual([0, 0]);
+    expect([load.admission.waiting, load.slots.inUse]).toEqual([0, 0]);
     load.counts.clear();
     load.openLoop(0.9 * capacityOf(50), 4000);
     await load.run(5000);

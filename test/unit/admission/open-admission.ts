@@ -1,10 +1,9 @@
 import { vi } from 'vitest';
-import { Admission, type AdmissionDependencies, type Ticket } from '../../../src/admission/admission.ts';
-import { Backlog } from '../../../src/admission/backlog.ts';
-import type { EntryRequest, Guard, Refusal, RefusalReason } from '../../../src/admission/guard.ts';
-import { FIRST_TRY } from '../../../src/admission/lane.ts';
+import { Admission, type AdmissionDependencies } from '../../../src/admission/admission.ts';
+import type { EndPass, EntryRequest, Guard, Refusal, RefusalReason } from '../../../src/admission/guard.ts';
+import { FIRST_TRY } from '../../../src/admission/send-rules.ts';
 import { Slots } from '../../../src/admission/slots.ts';
-import type { EndCall } from '../../../src/circuit-breaker.ts';
+import type { Ticket } from '../../../src/admission/ticket.ts';
 import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
 import { sentFor } from '../../support/sent-for.ts';
 
@@ -32,8 +31,7 @@ export function openAdmission({
   const now = () => performance.now();
   const slots = new Slots({ now, max, shares, patienceMs: PATIENCE_MS });
   const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate, guards: new Map([['any', guards]]) }]);
-  const backlog = new Backlog({ now, routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
-  const admission = new Admission({ routes, backlog, memory });
+  const admission = new Admission({ now, routes, memory, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
   slotsOf.set(admission, slots);
   return admission;
 }
@@ -58,11 +56,14 @@ export class FakeGuard implements Guard {
     this.reason = reason;
   }
 
-  admit(): EndCall | undefined {
-    return this.isOpen || this.refusesTickets ? undefined : () => {};
+  refusal(): Refusal | undefined {
+    return this.isOpen ? { reason: this.reason, retryAfterMs: this.retryAfterMs } : undefined;
   }
 
-  readonly end: Guard['end'] = (_endCall, outcome, _key, retryAfterMs) => void this.ended.push([outcome, retryAfterMs]);
+  admit(): EndPass | undefined {
+    if (this.isOpen || this.refusesTickets) return undefined;
+    return (outcome, retryAfterMs) => void this.ended.push([outcome, retryAfterMs]);
+  }
 }
 
 /** A client that requests a ticket, with the results so far. */
@@ -73,7 +74,7 @@ class Client {
   readonly #leaving = new AbortController();
 
   constructor(admission: Admission, operation: string) {
-    this.request = { operation, key: 'key', clients: ['one'], lane: FIRST_TRY, sentFor: sentFor(this.#leaving.signal) };
+    this.request = { operation, key: 'key', clients: ['one'], ...FIRST_TRY, sentFor: sentFor(this.#leaving.signal) };
     void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });

@@ -1,30 +1,32 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type EndPass, type Guard, passBy } from '../../../src/admission/guard.ts';
-import { operationBreakers } from '../../../src/admission/operation-breakers.ts';
+import type { EndPass } from '../../../src/admission/guard.ts';
+import { type OperationGuard, operationBreakers } from '../../../src/admission/operation-breakers.ts';
 import type { Outcome } from '../../../src/outcomes.ts';
 
 let now: number;
 let chance: number;
 let states: string[];
-let one: Guard;
-let other: Guard;
+let one: OperationGuard;
+let other: OperationGuard;
+let answered: () => void;
 
 beforeEach(() => {
   now = 0;
   chance = 0;
   states = [];
-  const breakers = operationBreakers(['one', 'other'], {
+  const { guards, answered: tell } = operationBreakers(['one', 'other'], {
     now: () => now,
     random: () => chance,
     onTransition: (operation, state) => states.push(`${operation} ${state}`),
     minimumThroughput: 20,
     openDuration: 2000,
   });
-  [one, other] = [...breakers.values()] as [Guard, Guard];
+  [one, other] = [...guards.values()] as [OperationGuard, OperationGuard];
+  answered = tell;
 });
 
 function admitted(key: string, guard = one): EndPass {
-  const end = passBy(guard, key);
+  const end = guard.admit(key);
   if (end === undefined) throw new Error('the circuit breaker is open');
   return end;
 }
@@ -87,7 +89,7 @@ test('a key whose trial failed is passed over, and another key is the next trial
   requests(20, 'failed');
   trial('the broken one')('failed');
   now += 4000;
-  expect(passBy(one, 'the broken one')).toBeUndefined();
+  expect(one.admit('the broken one')).toBeUndefined();
   trial('fresh');
 });
 
@@ -97,7 +99,7 @@ test('a key whose trial failed may be the trial again after the longest open dur
   trial('the only one')('failed');
   expect(one.breaker.retryAfterMs).toBe(2000);
   now += 4999;
-  expect(passBy(one, 'the only one')).toBeUndefined();
+  expect(one.admit('the only one')).toBeUndefined();
   now += 1;
   admitted('the only one')('answered');
   expect(states).toEqual(['one open', 'one closed']);
@@ -126,6 +128,30 @@ test('the first breaker that closes lets the other operations try immediately', 
   expect([one.breaker.isOpen, other.breaker.isOpen]).toEqual([true, false]);
   admitted('fresh', other)('answered');
   expect(one.breaker.isOpen).toBe(false);
+});
+
+test('the first answer of any kind makes breakers half-open that opened because the indexer was unreachable', () => {
+  requests(20, 'unreachable');
+  const states = () => [one, other].map(({ breaker }) => breaker.state);
+  expect(states()).toEqual(['open', 'open']);
+  answered();
+  expect(states()).toEqual(['half-open', 'half-open']);
+  trial('fresh')('unreachable');
+  expect(states()).toEqual(['open', 'half-open']);
+  // It was the first one since this breaker opened once more.
+  answered();
+  expect(states()).toEqual(['half-open', 'half-open']);
+});
+
+test('further answers allow no trial before its time, and none do if another failure opened the breaker', () => {
+  requests(20, 'failed');
+  answered();
+  expect(one.breaker.state).toBe('open');
+  trial('fresh')('unreachable');
+  answered();
+  trial('fresher')('failed');
+  for (const _ of [1, 2]) answered();
+  expect([one.breaker.state, one.breaker.retryAfterMs]).toEqual(['open', 5000]);
 });
 
 test('after an answer for another operation, a key whose trial failed may be the trial again immediately', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Guard, passBy, refusalNow } from '../../../src/admission/guard.ts';
+import type { Guard } from '../../../src/admission/guard.ts';
 import { Pause } from '../../../src/admission/pause.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 
@@ -45,7 +45,7 @@ class Load {
   }
 
   #send(key: string): void {
-    const pass = refusalNow(this.#guard, key) === undefined ? passBy(this.#guard, key) : undefined;
+    const pass = this.#guard.refusal(key) === undefined ? this.#guard.admit(key) : undefined;
     if (pass === undefined) {
       this.refused.push(key);
       return;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type EndPass, type Guard, passBy, refusalNow } from '../../../src/admission/guard.ts';
+import type { EndPass, Guard } from '../../../src/admission/guard.ts';
 import { type KeyPaused, Pause } from '../../../src/admission/pause.ts';
 import type { CircuitTransition } from '../../../src/circuit-breaker.ts';
 
@@ -33,7 +33,7 @@ beforeEach(() => {
 const newKey = () => `new ${newKeys++}`;
 
 function admitted(key = newKey(), guard = cached): EndPass {
-  const pass = passBy(guard, key);
+  const pass = guard.admit(key);
   if (pass === undefined) throw new Error(`${key} may not be sent`);
   return pass;
 }
@@ -44,7 +44,7 @@ const refuse = (key: string, retryAfterMs?: number, guard = cached) =>
 
 /** Why a request for a key would be refused now; `undefined` if it would be sent. */
 function refusalOf(key: string, guard = cached) {
-  const refusal = refusalNow(guard, key);
+  const refusal = guard.refusal(key);
   return refusal && `${refusal.reason} ${refusal.retryAfterMs}`;
 }
 
@@ -53,7 +53,7 @@ function expectEverythingPaused(ms: number): void {
   expect([refusalOf(newKey()), refusalOf(newKey(), passed)]).toEqual([`paused ${ms}`, `paused ${ms}`]);
   expect([pause.breaker.isOpen, pause.breaker.retryAfterMs, cached.reason]).toEqual([true, ms, 'paused']);
   now += ms - 1;
-  expect(passBy(cached, newKey())).toBeUndefined();
+  expect(cached.admit(newKey())).toBeUndefined();
   now += 1;
   expect([pause.breaker.isOpen, pause.breaker.retryAfterMs]).toEqual([false, 0]);
 }
@@ -62,7 +62,7 @@ function expectEverythingPaused(ms: number): void {
 function trialAfterPause(): EndPass {
   now += pause.breaker.retryAfterMs;
   const trial = admitted();
-  expect(passBy(cached, newKey())).toBeUndefined();
+  expect(cached.admit(newKey())).toBeUndefined();
   return trial;
 }
 
@@ -84,7 +84,7 @@ describe('a 429', () => {
       ]);
       expect(pausedKeys).toEqual([{ key: 'one', isCached: true, ms }]);
       now += ms - 1;
-      expect([passBy(cached, 'one'), refusalOf('one')]).toEqual([undefined, 'key-paused 1']);
+      expect([cached.admit('one'), refusalOf('one')]).toEqual([undefined, 'key-paused 1']);
       now += 1;
       expect([refusalOf('one'), transitions, pause.breaker.isClosed]).toEqual([undefined, [], true]);
       refuse('one', LONGEST_MS);

@@ -93,16 +93,16 @@ describe('waiting requests', () => {
 describe('a reservation that was taken and is given back', () => {
   test('can be taken again immediately, and counts once', async () => {
     const subject = limit(10);
-    subject.take();
+    void subject.take();
     subject.giveBack();
     expect(subject.isHere).toBe(true);
-    subject.take();
+    void subject.take();
     expect([subject.isHere, subject.expectedWaitMs(0)]).toEqual([false, 100]);
   });
 
   test('is lost after 20 ms if no request takes it', async () => {
     const subject = limit(10);
-    subject.take();
+    void subject.take();
     subject.giveBack();
     await run(20);
     expect([subject.isHere, subject.expectedWaitMs(0)]).toEqual([false, 80]);

@@ -91,12 +91,12 @@ describe('a rate that instances share', () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
     reserve.mockResolvedValueOnce({ state: 'too-long', waitMs: 70 });
     const subject = shared();
-    expect([await subject.takeFree(), await subject.takeFree()]).toEqual([true, false]);
+    expect([await subject.take(), await subject.take()]).toEqual([true, false]);
     expect(reserve).toHaveBeenLastCalledWith(100, 0, 0);
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 100 });
     const turns = ask(subject, 1);
     await run(10);
-    expect([subject.mayBeFree, await subject.takeFree(), reserve.mock.calls.length]).toEqual([false, false, 3]);
+    expect([subject.mayBeFree, reserve.mock.calls.length]).toEqual([false, 3]);
     await run(90);
     expect(turns).toHaveLength(1);
   });

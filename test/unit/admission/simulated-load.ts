@@ -1,9 +1,9 @@
-import { Admission, type Ticket } from '../../../src/admission/admission.ts';
-import { Backlog } from '../../../src/admission/backlog.ts';
+import { Admission } from '../../../src/admission/admission.ts';
 import type { Refusal } from '../../../src/admission/guard.ts';
-import { FIRST_TRY } from '../../../src/admission/lane.ts';
 import { RateLimit, type ReserveShared } from '../../../src/admission/rate-limit.ts';
+import { FIRST_TRY } from '../../../src/admission/send-rules.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import type { Ticket } from '../../../src/admission/ticket.ts';
 import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { sentFor } from '../../support/sent-for.ts';
@@ -83,8 +83,7 @@ export class SimulatedLoad {
     const route: FleetRoute = { index: 0, isBackup: false, slots: this.slots, rate, guards: new Map() };
     const passThroughSlots = new Slots({ now, max: SHIPPED.passThroughConcurrency, shares: {}, patienceMs });
     const routes = new Routes(() => 0, [route], { passthrough: [{ ...route, slots: passThroughSlots }] });
-    const backlog = new Backlog({ now, routes, ...SHIPPED, patienceMs });
-    this.admission = new Admission({ routes, backlog, memory: { refusesLoads: false } });
+    this.admission = new Admission({ now, routes, memory: { refusesLoads: false }, ...SHIPPED, patienceMs });
   }
 
   /** Sends `count` requests at once. */
@@ -190,7 +189,7 @@ export class SimulatedLoad {
       operation,
       key,
       clients: [client],
-      lane: FIRST_TRY,
+      ...FIRST_TRY,
       sentFor: sentFor(leaving),
     });
     if (!isTicket(ticket)) {

@@ -7,7 +7,7 @@ import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 const MINUTE_MS = 60_000;
 const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
 /** The slots that are never lent, of 64: a quarter of each share, rounded. */
-const KEPT = { pending: 6, adjacent: 5, shards: 3 };
+const NEVER_LENT = { pending: 6, adjacent: 5, shards: 3 };
 
 let now = 0;
 
@@ -31,10 +31,10 @@ describe('a quarter of each share', () => {
   test('is never lent while its operation is in use', () => {
     const slots = slotsOf(64);
     for (const operation of Object.keys(SHARES)) slots.touch(operation);
-    expect(takeAll(slots, 'pending')).toBe(64 - KEPT.adjacent - KEPT.shards);
+    expect(takeAll(slots, 'pending')).toBe(64 - NEVER_LENT.adjacent - NEVER_LENT.shards);
     // Each of the others can take all slots that are kept for it.
-    expect(takeAll(slots, 'adjacent')).toBe(KEPT.adjacent);
-    expect(takeAll(slots, 'shards')).toBe(KEPT.shards);
+    expect(takeAll(slots, 'adjacent')).toBe(NEVER_LENT.adjacent);
+    expect(takeAll(slots, 'shards')).toBe(NEVER_LENT.shards);
     expect(slots.inUse).toBe(64);
   });
 
@@ -42,9 +42,9 @@ describe('a quarter of each share', () => {
     const slots = slotsOf(64);
     slots.touch('pending');
     now = MINUTE_MS - 1;
-    expect(takeAll(slots, 'shards')).toBe(64 - KEPT.pending);
+    expect(takeAll(slots, 'shards')).toBe(64 - NEVER_LENT.pending);
     now = MINUTE_MS;
-    expect(takeAll(slots, 'shards')).toBe(KEPT.pending);
+    expect(takeAll(slots, 'shards')).toBe(NEVER_LENT.pending);
   });
 });
 
@@ -106,7 +106,7 @@ const aStep = fc.record({
   ms: fc.integer({ min: 1, max: 40_000 }),
 });
 
-test('slots in use never exceed the limit, and kept slots stay free for their operation', () => {
+test('slots in use never exceed the limit, and those that are never lent stay free for their operation', () => {
   const options = fc.record({
     max: fc.integer({ min: 1, max: 80 }),
     shares: fc.record({ pending: aShare, adjacent: aShare, shards: aShare }),
@@ -124,7 +124,7 @@ test('slots in use never exceed the limit, and kept slots stay free for their op
         }),
       );
       const isRecent = ({ usedAt }: { usedAt: number }) => now - usedAt < MINUTE_MS;
-      /** True if the free slots cover all unused kept slots of the operations in use. */
+      /** True if the free slots cover all unused slots that the operations in use never lend. */
       let isWhole = true;
       for (const { kind, operation, ms } of steps) {
         const use = uses.get(operation);

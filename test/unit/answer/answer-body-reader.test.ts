@@ -5,7 +5,7 @@ import { AnswerBodyReader } from '../../../src/answer/answer-body-reader.ts';
 import { factsOf, NO_FACTS } from '../../../src/answer/body-facts.ts';
 import type { UpstreamAnswer } from '../../../src/indexer/upstream-client.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
-import { callOf, HASH_HEX } from '../ton/requests.ts';
+import { ACCOUNT, callOf, HASH_HEX } from '../ton/requests.ts';
 import { ASKED_AT, OUT, SHARDS } from './classified.ts';
 
 const KIB = 1024;
@@ -110,8 +110,19 @@ describe('a larger body', () => {
       expect((await reader.read(OUT, answer, 7)).rows).toEqual(expected);
       expect((await reader.read(OUT, answer, 9)).rows).toEqual([]);
       expect((await reader.read(OUT, answer)).rows).toEqual([]);
-      expect(await reader.readRows(answer.body, 7)).toEqual(expected);
+      expect(await reader.readShown(OUT, answer.body, 7)).toEqual({ rows: expected, evidence: undefined });
     }
+  });
+
+  test('shows the same evidence in the worker as on the main thread', async () => {
+    const page = callOf('transactions', `account=${ACCOUNT}&limit=2`);
+    const row = { account: ACCOUNT, lt: '5', hash: 'a', prev_trans_lt: '0', now: 1, mc_block_seqno: 7 };
+    const body = (padding: string) => Buffer.from(JSON.stringify({ transactions: [row], padding }));
+    const [small, large] = await Promise.all(
+      ['', 'p'.repeat(LARGE)].map((padding) => reader.readShown(page, body(padding), 7)),
+    );
+    expect(small?.evidence).toMatchObject({ kind: 'page', accounts: [ACCOUNT], hashes: new Set(['a']) });
+    expect(large).toEqual(small);
   });
 
   test('is parsed after earlier ones, by the same worker, and its bytes count until then', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RequestHandler, type RequestHandlerDependencies } from '../../../src/answer/handle-request.ts';
+import { type RequestHandlerDependencies, requestHandlerWith } from '../../../src/answer/get.ts';
 import type { AppEvent } from '../../../src/event-hub.ts';
 import { anEntry, bodyOf } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
@@ -19,7 +19,7 @@ test('a hit in memory counts as requested when it is sent, not when it is found'
     report: (event: AppEvent) => void events.push(event),
   };
   // The cast: a hit in memory needs only these dependencies of the handler.
-  const handler = new RequestHandler(used as unknown as RequestHandlerDependencies);
+  const handler = requestHandlerWith(used as unknown as RequestHandlerDependencies);
   const hit = handler.findHit('masterchainBlockShards?seqno=1', false);
   expect([asked, events]).toEqual([[], []]);
   if (hit === undefined) throw new Error('not found');

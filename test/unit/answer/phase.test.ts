@@ -25,6 +25,7 @@ test.each<[string, Phase, collapsed: boolean, outcome: string, cacheStatus: stri
   ['an answer', loaded, false, 'miss', 'fwd=miss; fwd-status=200; stored'],
   ['the answer of another flight', loaded, true, 'collapsed', 'fwd=miss; fwd-status=200; stored; collapsed'],
   ['an answer for a stale copy', { ...loaded, replaced: true }, false, 'miss', 'fwd=stale; fwd-status=200; stored'],
+  ['an answer that is never kept', { ...loaded, stored: 'never-kept' }, false, 'miss', 'fwd=miss; fwd-status=200'],
   ['an answer not kept', { ...loaded, stored: 'expired' }, false, 'miss', 'fwd=miss; fwd-status=200; detail=expired'],
   [
     'a copy instead of a failure',

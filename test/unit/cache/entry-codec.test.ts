@@ -48,6 +48,7 @@ const entries: fc.Arbitrary<Entry> = fc
     regressedSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
     awaitedBlock: fc.option(fc.nat(2 ** 31 - 1), { nil: undefined }),
     proof: fc.constant(undefined),
+    equalMs: fc.option(spanMs, { nil: undefined }),
     completeness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),

@@ -1,7 +1,8 @@
-import { describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import type { RedisTier } from '../../../src/cache/redis-tier.ts';
-import { TieredCache, type TieredCacheDependencies } from '../../../src/cache/tiered-cache.ts';
+import { foundIn, TieredCache, type TieredCacheDependencies } from '../../../src/cache/tiered-cache.ts';
 import type { ProofDoubt } from '../../../src/freshness.ts';
 import { anEntry, aProof, NOTHING_PURGED } from '../../support/entry.ts';
 
@@ -47,6 +48,13 @@ test('an answer whose use is over when it has been read is kept only for compari
   expect(cache.lookInMemory(full.key, [])).toEqual({ state: 'miss', kept: full });
 });
 
+test('an answer without a lifetime is not fresh by a clock that is behind the one that dated it', async () => {
+  const entry = anEntry({ ...LIVE, lifetime: 0, askedAt: 1000, freshUntil: 1000, meta: META });
+  const cache = cacheAt({ now: 900 }, { redis: redisOf({ get: async () => ({ state: 'found', entry }) }) });
+  expect(await cache.lookUp(entry.key, [])).toEqual({ state: 'miss', kept: entry });
+  expect(cache.lookInMemory(entry.key, [])).toEqual({ state: 'miss', kept: entry });
+});
+
 test.each([
   [META, 'regressed'],
   [{}, 'stored'],
@@ -66,7 +74,7 @@ test.each([
   },
 );
 
-test('an answer that blocks have proven is compared with the next one for a minute, and Redis gets no proof', () => {
+test('an answer that blocks have proven is compared with the next one for a minute', () => {
   const clock = { now: 1000 };
   const set = vi.fn<RedisTier['set']>(() => undefined);
   const cache = cacheAt(clock, { redis: redisOf({ set }) });
@@ -77,7 +85,6 @@ test('an answer that blocks have proven is compared with the next one for a minu
   const olderAt = (askedAt: number) =>
     anEntry({ ...LIVE, askedAt, freshUntil: askedAt + 400, meta: META, completeness: ordered(8n) });
   expect(cache.set(newer, []).outcome).toBe('stored');
-  expect(set.mock.lastCall?.[0].proof).toBe(undefined);
   expect(cache.lookInMemory(newer.key, [])).toMatchObject({ state: 'fresh' });
   clock.now = 50_000;
   expect(cache.lookInMemory(newer.key, [])).toMatchObject({ state: 'proven', tier: 'memory' });
@@ -142,5 +149,118 @@ describe('an answer that lacks a transaction which was seen since its request', 
     );
     expect((await cache.lookUp(stored.key, [])).state).toBe('miss');
     expect(cache.lookInMemory(stored.key, [])).toMatchObject({ state: 'miss', kept: { proof } });
+  });
+});
+
+describe('an entry about an account in Redis', () => {
+  const clock = { now: 0 };
+  /** Of entries that were requested up to this. */
+  let doubtful: number;
+  let isBanned: boolean;
+  const judge = vi.fn(async (entry: Entry): Promise<Entry> => {
+    const doubt = () => (entry.askedAt <= doubtful ? 'touched' : undefined);
+    return { ...entry, proof: aProof({ keptMs: 300_000, doubt }) };
+  });
+  const accountAt = (askedAt: number, order = 9n, more: Partial<Entry> = {}) =>
+    anEntry({
+      ...LIVE,
+      askedAt,
+      freshUntil: askedAt + 400,
+      meta: META,
+      completeness: { ...ranked(1), order },
+      ...more,
+    });
+  let inRedis: Entry;
+  const cacheOnRedis = (memory = new MemoryTier({ now: () => clock.now, maxSizeBytes: 1_000_000 })) =>
+    cacheAt(clock, {
+      memory,
+      redis: redisOf({
+        get: async () => ({ state: 'found', entry: inRedis }),
+        acquire: async () => ({ holder: undefined, found: inRedis }),
+        set: () => undefined,
+      }),
+      purges: { bans: { applyBans: (entry) => (isBanned ? undefined : entry) }, isCurrent: true },
+      judge,
+    });
+
+  beforeEach(() => {
+    clock.now = 241_000;
+    doubtful = 0;
+    isBanned = false;
+    inRedis = accountAt(1000);
+    judge.mockClear();
+  });
+
+  test('is proven like one that was loaded here, whatever its lifetime, and then in memory', async () => {
+    const cache = cacheOnRedis();
+    expect(await cache.lookUp(inRedis.key, [])).toMatchObject({ state: 'proven', tier: 'redis' });
+    expect(cache.lookInMemory(inRedis.key, [])).toMatchObject({ state: 'proven', tier: 'memory' });
+    expect(await cache.inspect(inRedis.key, [])).toMatchObject({
+      memory: { state: 'proven' },
+      redis: { state: 'proven' },
+    });
+  });
+
+  test('is proven where the lease is taken, too', async () => {
+    const request = { token: '', leaseMs: 1, budgetMs: 1 };
+    expect(await cacheOnRedis().acquire(inRedis.key, [], request)).toMatchObject({ found: { state: 'proven' } });
+  });
+
+  test.each([
+    ['10 s', 231_000],
+    ['4 minutes', 1000],
+  ])('that lacks a transaction is not read again while it is %s old, and a newer one is', async (_, askedAt) => {
+    doubtful = askedAt;
+    inRedis = accountAt(askedAt);
+    const cache = cacheOnRedis();
+    for (let poll = 0; poll < 3; poll++) expect((await cache.lookUp(inRedis.key, [])).state).toBe('miss');
+    expect(judge).toHaveBeenCalledTimes(1);
+    inRedis = accountAt(240_500, 10n);
+    expect((await cache.lookUp(inRedis.key, [])).state).toBe('proven');
+    expect(judge).toHaveBeenCalledTimes(2);
+  });
+
+  test('is not read if it is purged, and not served if the purge comes meanwhile', async () => {
+    const cache = cacheOnRedis();
+    judge.mockImplementationOnce(async (entry) => {
+      isBanned = true;
+      return { ...entry, proof: aProof({ keptMs: 300_000 }) };
+    });
+    expect(await cache.lookUp(inRedis.key, [])).toEqual(MISS);
+    expect(await cache.lookUp(inRedis.key, [])).toEqual(MISS);
+    expect(judge).toHaveBeenCalledTimes(1);
+    isBanned = false;
+    expect(cache.lookInMemory(inRedis.key, [])).toEqual(MISS);
+  });
+
+  test('does not replace one in memory that is proven', async () => {
+    const memory = new MemoryTier({ now: () => clock.now, maxSizeBytes: 1_000_000 });
+    memory.set(await judge(accountAt(200_000, 8n)));
+    expect(await cacheOnRedis(memory).lookUp(inRedis.key, [])).toMatchObject({
+      state: 'proven',
+      entry: { askedAt: 200_000 },
+    });
+  });
+
+  test('that is not proven does not replace a poorer one that is requested after its first minute', async () => {
+    doubtful = 1000;
+    const cache = cacheOnRedis();
+    const known = foundIn(await cache.lookUp(inRedis.key, []));
+    expect(known).toMatchObject({ askedAt: 1000 });
+    // The database has fallen back.
+    expect(cache.set(accountAt(241_000, 8n), [], { known }).outcome).toBe('stored');
+  });
+
+  test('is compared with a poorer one, and served in its place, until it is a minute old', async () => {
+    doubtful = 231_000;
+    inRedis = accountAt(231_000);
+    const cache = cacheOnRedis();
+    const known = foundIn(await cache.lookUp(inRedis.key, []));
+    const olderNow = () => cache.set(accountAt(clock.now, 8n), [], { known });
+    expect(olderNow()).toMatchObject({ outcome: 'regressed', kept: { askedAt: 231_000 } });
+    clock.now = 290_999;
+    expect(olderNow().outcome).toBe('regressed');
+    clock.now = 291_000;
+    expect(olderNow().outcome).toBe('stored');
   });
 });

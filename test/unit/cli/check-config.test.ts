@@ -83,12 +83,13 @@ describe('toncache check-config', () => {
     expect(await check(env)).toMatchObject({ code: 78, problems: expect.arrayContaining([expect.any(String)]) });
   });
 
-  it('warns about a removed setting, and exits 0', async () => {
-    const env = { UPSTREAM_URL, CONFIG_FILE: aFile({ http: { maxWaiting: 5 } }) };
+  it('warns about an unknown variable, and exits 0', async () => {
+    const env = { UPSTREAM_URL, REDIS_PASSWORD: 'hunter2' };
     const { code, stdout } = await runCommand(['check-config'], { env });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^warning: http\.maxWaiting is no longer a setting: http\.maxConnections /m);
-    expect(await check(env, '--all')).toMatchObject({ code: 0, warnings: [expect.stringContaining('maxWaiting')] });
+    expect(stdout).toMatch(/^warning: REDIS_PASSWORD is not a setting/m);
+    expect(stdout).not.toContain('hunter2');
+    expect(await check(env, '--all')).toMatchObject({ code: 0, warnings: [expect.stringContaining('REDIS_PASSWORD')] });
   });
 
   it('lists only changed settings unless all are requested', async () => {

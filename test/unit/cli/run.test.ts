@@ -31,6 +31,21 @@ describe('toncache', () => {
     expect((await runCommand([given])).stderr.split('\n')[0]).toBe(words);
   });
 
+  it.each([
+    [['check-config', '--jsno'], 'there is no option --jsno: did you mean --json?'],
+    [['check-config', '-json'], 'there is no option -j: did you mean --json?'],
+    [['purge', '--acount=hunter2'], 'there is no option --acount: did you mean --account?'],
+    [['explain', 'x', '--heder', 'a: hunter2'], 'there is no option --heder: did you mean --header?'],
+    [['verify', '--rat', '1', 'http://127.0.0.1:1'], 'there is no option --rat: did you mean --rate?'],
+    [['simulator', '--prt=1'], 'there is no option --prt: did you mean --port?'],
+    [['start', '--hlep'], 'there is no option --hlep: did you mean --help?'],
+    [['start', '--toString'], 'there is no option --toString'],
+    [['--versoin'], 'toncache has no command "--versoin": did you mean --version?'],
+  ])('suggests the option that was probably meant by %j, if there is one', async (args, words) => {
+    const { code, stderr } = await runCommand(args);
+    expect([code, stderr.split('\n')[0]]).toEqual([64, words]);
+  });
+
   it.each([...COMMANDS.keys()])('%s --help shows its usage, with an example and its exit codes', async (name) => {
     const { code, stdout, stderr } = await runCommand([name, '--help']);
     expect([code, stderr]).toEqual([0, '']);

@@ -92,6 +92,47 @@ describe('settings from the environment and the file', () => {
       /^CONFIG_FILES is not a setting: did you mean CONFIG_FILE/,
     ],
     [
+      'a variable in lower case',
+      { ...REQUIRED, redis_url: 'redis://r' },
+      undefined,
+      /^redis_url is not a setting: did you mean REDIS_URL\?$/,
+    ],
+    ...['REDIS_PASSWORD', 'UPSTREAM_ADDRESS', 'MEMORY_LIMIT', 'CONFIG_PATH', 'ADMIN_SECRET'].map(
+      (name): [string, Record<string, string>, undefined, RegExp] => [
+        `an unknown variable that begins like a setting, ${name}, without its value`,
+        { ...REQUIRED, [name]: 'hunter2' },
+        undefined,
+        new RegExp(`^${name} is not a setting, and is not read$`),
+      ],
+    ),
+    ['an unknown variable without a value', { ...REQUIRED, REDIS_PASSWORD: '' }, undefined, undefined],
+    ...['REDIS', 'UPSTREAM_INDEXER', 'MEMORY', 'STREAM_V2', 'CACHE', 'LOG', 'ALLOWED_1'].map(
+      (name): [string, Record<string, string>, undefined, undefined] => [
+        `variables that Kubernetes and Docker add for ${name}`,
+        {
+          ...REQUIRED,
+          [`${name}_PORT`]: 'tcp://10.0.0.1:6379',
+          [`${name}_PORT_6379_TCP`]: 'tcp://10.0.0.1:6379',
+          [`${name}_PORT_6379_TCP_ADDR`]: '10.0.0.1',
+          [`${name}_PORT_6379_TCP_PORT`]: '6379',
+          [`${name}_PORT_6379_TCP_PROTO`]: 'tcp',
+          [`${name}_SERVICE_HOST`]: '10.0.0.1',
+          [`${name}_SERVICE_PORT`]: '6379',
+          [`${name}_SERVICE_PORT_HTTP`]: '6379',
+          [`${name}_NAME`]: '/web/redis',
+          [`${name}_ENV_VERSION`]: '7',
+        },
+        undefined,
+        undefined,
+      ],
+    ),
+    [
+      'variables that systemd adds',
+      { ...REQUIRED, MEMORY_PRESSURE_WATCH: '/x', MEMORY_PRESSURE_WRITE: 'x', CACHE_DIRECTORY: '/x' },
+      undefined,
+      undefined,
+    ],
+    [
       'variables of other programs',
       { ...REQUIRED, HOME: '/', HOSTNAME: 'a', LOGNAME: 'b', NODE_ENV: 'c' },
       undefined,
@@ -108,6 +149,10 @@ describe('invalid settings', () => {
     expect(problemsOf({ UPSTREM_URL: 'http://indexer:8081' })).toEqual([
       'UPSTREAM_URL (upstream.url): is required',
       'UPSTREM_URL is not a setting: did you mean UPSTREAM_URL?',
+    ]);
+    expect(problemsOf({ UPSTREAM_ADDRESS: 'http://indexer:8081' })).toEqual([
+      'UPSTREAM_URL (upstream.url): is required',
+      'UPSTREAM_ADDRESS is not a setting, and is not read',
     ]);
   });
 
@@ -176,7 +221,7 @@ describe('invalid settings', () => {
     [{ MEMORY_MAX_SIZE: '268435456' }, undefined, 'MEMORY_MAX_SIZE="268435456": has no unit; write 256MiB'],
     [{ MEMORY_MAX_SIZE: '512' }, undefined, 'MEMORY_MAX_SIZE="512": has no unit; write 512MiB'],
     [{}, { redis: { budget: 0.5 } }, 'redis.budget=0.5: has no unit; write 500ms'],
-    [{}, { proof: { maxAge: 60_000 } }, 'proof.maxAge=60000: has no unit; write 1min'],
+    [{}, { admission: { patience: 60_000 } }, 'admission.patience=60000: has no unit; write 1min'],
     [
       { UPSTREAM_TIMEOUT: '9999999' },
       undefined,
@@ -216,16 +261,19 @@ describe('invalid settings', () => {
         /^CACHE_OPERATIONS="block, pendingTraces": must be all, or of blocks.*: did you mean blocks\?$/,
       ),
     ]);
-    expect(problemsOf({ ...REQUIRED, CACHE_OPERATIONS: 'runGetMethod' })).toEqual([
+    expect(problemsOf({ ...REQUIRED, CACHE_OPERATIONS: 'estimateFee' })).toEqual([
       expect.not.stringContaining('meant'),
     ]);
     const named = (CACHE_OPERATIONS: string) => load({ ...REQUIRED, CACHE_OPERATIONS }).settings.operations;
-    expect([named('blocks'), named('all'), named('')]).toEqual([['blocks'], OPERATION_NAMES, undefined]);
+    // Where only listed paths are passed through, `all` alone does not open it.
+    const all = OPERATION_NAMES.filter((each) => each !== 'runGetMethod');
+    expect([named('blocks'), named('all'), named('')]).toEqual([['blocks'], [...all, 'all'], undefined]);
     expect([named('passthrough'), named('passthrough, blocks'), named('passthrough,all')]).toEqual([
       ['passthrough'],
       ['blocks', 'passthrough'],
-      [...OPERATION_NAMES, 'passthrough'],
+      [...all, 'passthrough', 'all'],
     ]);
+    expect(named('all,runGetMethod')).toEqual([...OPERATION_NAMES, 'all']);
   });
 
   test('include an admission.maxMemoryShare of 0, at which every miss would be refused', () => {

@@ -15,8 +15,17 @@ describe('a displayed URL', () => {
     [`https://provider.example\\${KEY}`, 'https://provider.example/(secret)'],
     [`https:provider.example/${KEY}`, 'https://provider.example/(secret)'],
     [` HTTPS:/Provider.example/${KEY.slice(0, 8)}\t${KEY.slice(8)} `, 'https://provider.example/(secret)'],
+    [`https://provider.example@host.example/${KEY}`, 'https://(secret)@host.example/(secret)'],
   ])('hides each part of the path that may be a key: %s', (text, shown) => {
     expect(shownUrl(text)).toBe(shown);
+  });
+
+  it.each([
+    'http://user:hunter2@indexer:8081/a',
+    'HTTP:hunter2:@indexer:8081\\a',
+    ' http://:hun\tter2@@indexer:8081/a',
+  ])('hides a login, in any spelling: %s', (text) => {
+    expect(shownUrl(text)).toBe('http://(secret)@indexer:8081/a');
   });
 
   it.each(['http://indexer:8081', 'http://indexer:8081/api/v3/', 'http://indexer/a/short/path', 'ws://[::1]:1/x'])(

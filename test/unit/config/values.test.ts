@@ -105,11 +105,14 @@ describe('the URL of an indexer', () => {
     ['https://host/api/v3x', 'https://host/api/v3x'],
     ['http://[::1]:8081', 'http://[::1]:8081'],
     ['http://10.0.0.1', 'http://10.0.0.1'],
+    ['http://user:p%40ss@indexer/api/v3', 'http://user:p%40ss@indexer'],
+    ['http://user@indexer', 'http://user:@indexer'],
+    ['http://:pass@indexer', 'http://:pass@indexer'],
+    ['http://:@indexer', 'http://indexer'],
   ])('%s is read as %s', (text, url) => expect(read(upstreamUrls, text)).toEqual([url]));
 
   test.each([
     ...['', 'indexer:8081', '//indexer', 'ftp://indexer', 'file:///etc/passwd', 'http://', 'unix:/x', 'redis://r'],
-    ...['http://user@indexer', 'http://user:pass@indexer', 'http://:pass@indexer'],
     ...[
       'http://indexer?',
       'http://indexer?x=1',
@@ -214,6 +217,9 @@ describe('origins', () => {
     'capacitor://localhost',
     'chrome-extension://abcdefghijklmnop',
     'https://xn--e1afmkfd.example',
+    'https://*.example.org',
+    'https://*.a.example.org:8443',
+    'capacitor://*.example.org',
   ])('as browsers send them are accepted: %s', (text) => {
     expect(read(origins, `${text}, https://b.example`)).toEqual([text, 'https://b.example']);
   });
@@ -229,6 +235,17 @@ describe('origins', () => {
       'https://App.example',
     ],
     ...['HTTPS://app.example', 'https://app.example:443', 'http://app.example:80', 'https://*.example', 'https://a b'],
+    ...[
+      'https://*',
+      'https://*.',
+      'https://*.org',
+      'https://*.example.org.',
+      'https://*example.org',
+      'https://*.*.org',
+    ],
+    ...['https://a.*.example.org', 'https://a.example.*', 'https://a*.example.org', 'https://*.example.org/'],
+    ...['https://*.example.org:443', 'https://*.EXAMPLE.org', '*.example.org', '*://a.example.org', 'https://*.0.0.1'],
+    ...['https://*..example.org', 'https://*.example.org:*', 'https://**.example.org'],
     ...['https://user@app.example', 'https://app.example?x', 'https://app.example#x', 'https://пример.example', ''],
   ])('in another form are refused: %s', (text) => {
     expect(read(origins, text)).toBeUndefined();

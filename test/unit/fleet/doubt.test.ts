@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { FIRST_TRY } from '../../../src/admission/send-rules.ts';
 import { ProxyError } from '../../../src/errors.ts';
-import { Doubt } from '../../../src/fleet/doubt.ts';
-import { aboutBlock, besides, firstTry } from '../../../src/fleet/lanes.ts';
+import { besides, secondTryWith } from '../../../src/fleet/second-try.ts';
 import type { Finality } from '../../../src/ton/finality.ts';
 
 const NOT_FOUND: Finality = { rule: 'notFound' };
@@ -14,17 +14,16 @@ const BLOCK: Finality = { rule: 'shardsFinal' };
 
 /** Replicas with these blocks, of which the first lags by `lagOfFirst`, and a backup with all blocks. */
 function doubtAmong(replicas: readonly (readonly [first: number, last: number])[], lagOfFirst = 0) {
-  const refuted: [index: number, seqno: number][] = [];
   const indexers = [...replicas, [0, 1e9] as const].map(([first, last], index) => ({
     route: { isBackup: index === replicas.length },
     head: {
       newestBlock: last,
       hasBlock: (seqno: number) => first <= seqno && seqno <= last,
-      refute: (seqno: number) => void refuted.push([index, seqno]),
+      refute: () => {},
     },
   }));
   const heads = replicas.length > 1 ? { lag: (index: number) => (index === 0 ? lagOfFirst : 0) } : undefined;
-  return { doubt: new Doubt({ indexers, heads }), refuted };
+  return secondTryWith({ indexers, heads, retries: { tryTake: () => false } });
 }
 
 test.each<[string, Finality, number, boolean]>([
@@ -40,10 +39,10 @@ test.each<[string, Finality, number, boolean]>([
     [0, 100 - lag],
     [0, 100],
   ] as const;
-  expect(doubtAmong(replicas, lag).doubt.isDoubtful(finality, undefined, 0)).toBe(isDoubtful);
+  expect(doubtAmong(replicas, lag).isDoubtful(finality, undefined, 0)).toBe(isDoubtful);
   // The other replica does not lag, and a single replica has no other to be compared with.
-  expect(doubtAmong(replicas, lag).doubt.isDoubtful(finality, undefined, 1)).toBe(false);
-  expect(doubtAmong([[0, 100]], lag).doubt.isDoubtful(finality, undefined, 0)).toBe(false);
+  expect(doubtAmong(replicas, lag).isDoubtful(finality, undefined, 1)).toBe(false);
+  expect(doubtAmong([[0, 100]], lag).isDoubtful(finality, undefined, 0)).toBe(false);
 });
 
 test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
@@ -103,18 +102,19 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
   ],
   ['only the first replica and a backup have is not doubtful', 50, [[0, 100]], false],
 ])('"nothing there" from the first replica about a block that %s', (_, seqno, replicas, isDoubtful) => {
-  const { doubt } = doubtAmong(replicas, 40);
+  const { isDoubtful: judge, after } = doubtAmong(replicas, 40);
+  for (const finality of [NOT_FOUND, EMPTY]) expect(judge(finality, seqno, 0)).toBe(isDoubtful);
+  for (const finality of [BLOCK, EMPTY_PAGE]) expect(judge(finality, seqno, 0)).toBe(false);
+  const request = { ...FIRST_TRY, seqno };
   const refusal = (status: number) => new ProxyError('upstream-error', '', { upstreamStatus: status });
-  for (const finality of [NOT_FOUND, EMPTY]) expect(doubt.isDoubtful(finality, seqno, 0)).toBe(isDoubtful);
-  expect(doubt.isDoubtfulFailure(refusal(422), seqno, 0)).toBe(isDoubtful);
-  for (const finality of [BLOCK, EMPTY_PAGE]) expect(doubt.isDoubtful(finality, seqno, 0)).toBe(false);
-  // Another indexer gets the request after these failures in any case.
-  expect(doubt.isDoubtfulFailure(refusal(500), seqno, 0)).toBe(false);
-  expect(doubt.isDoubtfulFailure(new ProxyError('upstream-timeout', ''), seqno, 0)).toBe(false);
+  expect(after(refusal(422), request, 0, false)).toEqual(isDoubtful ? besides(request, 0) : undefined);
+  // A second try after these failures is paid for, and here is nothing left to pay with.
+  expect(after(refusal(500), request, 0, false)).toBe(undefined);
+  expect(after(new ProxyError('upstream-timeout', ''), request, 0, false)).toBe(undefined);
 });
 
 test('a better answer is requested without waiting, from a replica with the block, or with the newest block if it is about none', () => {
-  const { doubt, refuted } = doubtAmong(
+  const { after } = doubtAmong(
     [
       [0, 95],
       [0, 100],
@@ -122,9 +122,8 @@ test('a better answer is requested without waiting, from a replica with the bloc
     ],
     5,
   );
-  const lane = besides(firstTry(), 0);
-  expect(doubt.elsewhere(firstTry(), 0)).toEqual(aboutBlock(lane, 100));
-  expect(doubt.elsewhere(aboutBlock(firstTry(), 7), 0)).toEqual(aboutBlock(lane, 7));
-  doubt.refute(7, 0);
-  expect(refuted).toEqual([[0, 7]]);
+  const doubtful = { isAbsent: true, isDoubtful: true, isRegressed: false };
+  const extra = besides(FIRST_TRY, 0);
+  expect(after(doubtful, FIRST_TRY, 0, false)).toEqual({ ...extra, seqno: 100 });
+  expect(after(doubtful, { ...FIRST_TRY, seqno: 7 }, 0, false)).toEqual({ ...extra, seqno: 7 });
 });

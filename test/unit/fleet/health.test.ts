@@ -7,7 +7,10 @@ let health: Health;
 
 beforeEach(() => {
   now = 0;
-  health = new Health({ now: () => now, onTransition: () => {} });
+  health = new Health(
+    () => now,
+    () => {},
+  );
 });
 
 /** Sends a request that is answered after `ms`. */

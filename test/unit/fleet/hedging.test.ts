@@ -7,7 +7,7 @@ let hedging: Hedging;
 beforeEach(() => {
   vi.useFakeTimers();
   const budget = new RetryBudget({ now: () => performance.now() }, HEDGES);
-  hedging = new Hedging({ budget, unknownMs: 500 });
+  hedging = new Hedging(budget, 500);
 });
 
 afterEach(() => {

@@ -1,28 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Admission, type Entered } from '../../../src/admission/admission.ts';
-import { Backlog } from '../../../src/admission/backlog.ts';
-import { type Guard, passBy } from '../../../src/admission/guard.ts';
+import { type Guard, guardBy } from '../../../src/admission/guard.ts';
 import { notServedGuard } from '../../../src/admission/not-served.ts';
 import { Pause } from '../../../src/admission/pause.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
+import { FIRST_TRY, type SendRules } from '../../../src/admission/send-rules.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import { CircuitBreaker, FailuresInARow } from '../../../src/circuit-breaker.ts';
 import type { Health } from '../../../src/fleet/health.ts';
-import {
-  aboutBlock,
-  again,
-  besides,
-  elsewhere,
-  firstTry,
-  ofLoad,
-  withClientKey,
-  withoutOurKey,
-} from '../../../src/fleet/lanes.ts';
 import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
+import { besides } from '../../../src/fleet/second-try.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { MUCH_MEMORY, PATIENCE_MS } from '../admission/open-admission.ts';
 
 const now = () => performance.now();
-const asking = { operation: 'any', key: 'key', clients: ['one'], lane: firstTry(), sentFor: sentFor() };
+const asking = { operation: 'any', key: 'key', clients: ['one'], ...FIRST_TRY, sentFor: sentFor() };
 
 function routeOf(index: number, options: Partial<FleetRoute> = {}): FleetRoute {
   const slots = new Slots({ now, max: 4, shares: {}, patienceMs: PATIENCE_MS });
@@ -31,11 +23,12 @@ function routeOf(index: number, options: Partial<FleetRoute> = {}): FleetRoute {
 
 function open(...all: FleetRoute[]): Admission {
   const routes = new Routes(() => 0, all, {}, new Set(['head']));
-  const backlog = new Backlog({ now, routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
-  return new Admission({ routes, backlog, memory: MUCH_MEMORY });
+  const waits = { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 };
+  return new Admission({ now, routes, memory: MUCH_MEMORY, ...waits });
 }
 
-const placeOf = (entered: Entered) =>
+/** A promise, that of a request that waits, is returned as it is. */
+const placeOf = (entered: Entered | Promise<Entered>) =>
   typeof entered === 'object' && 'route' in entered ? entered.route.index : entered;
 
 beforeEach(() => {
@@ -56,7 +49,7 @@ test('a request that would wait too long for the rate of the replica is sent to 
   expect(placeOf(first)).toBe(0);
   if (typeof first === 'object' && 'send' in first) first.send();
   expect(placeOf(await admission.enter(asking))).toBe(1);
-  const refresh = { ...asking, clients: [], lane: ofLoad(true, undefined) };
+  const refresh = { ...asking, clients: [], ...FIRST_TRY, waits: false };
   expect(await admission.enter(refresh)).toMatchObject({ reason: 'rate-limit' });
 });
 
@@ -65,11 +58,11 @@ test('a second try that waits for a full indexer does not delay a request that a
   full.take('any');
   const admission = open(routeOf(0), routeOf(1, { slots: full }));
   let hasEntered = false;
-  void Promise.resolve(admission.enter({ ...asking, lane: elsewhere(firstTry(), 0) })).then(() => {
+  void Promise.resolve(admission.enter({ ...asking, ...FIRST_TRY, not: 0 })).then(() => {
     hasEntered = true;
   });
   expect(placeOf(await admission.enter(asking))).toBe(0);
-  expect([admission.backlog.size, hasEntered]).toEqual([1, false]);
+  expect([admission.waiting, hasEntered]).toEqual([1, false]);
 });
 
 test('a waiting second try moves ahead when another client joins its flight', async () => {
@@ -79,17 +72,17 @@ test('a waiting second try moves ahead when another client joins its flight', as
   const order: string[] = [];
   const wait = (key: string, client: string) => {
     const flight = sentFor();
-    const second = { ...asking, key, clients: [client], sentFor: flight, lane: again(firstTry(), 0) };
+    const second = { ...asking, key, clients: [client], sentFor: flight, ...FIRST_TRY, isSecondTry: true, not: 0 };
     void Promise.resolve(admission.enter(second)).then(() => order.push(key));
     return flight;
   };
   wait('first of one', 'one');
   wait('second of one', 'one');
   const joined = wait('third of one', 'one');
-  admission.backlog.join(joined, 'another');
+  admission.join(joined, 'another');
   for (let each = 0; each < 2; each++) {
     full.release('any', true);
-    admission.backlog.handOut();
+    admission.handOut();
     await vi.advanceTimersByTimeAsync(0);
   }
   expect(order).toEqual(['first of one', 'third of one']);
@@ -100,33 +93,38 @@ test('a second try after a failed backup goes to another backup, and is refused 
   const busy = new RateLimit({ now, perSecond: 0.1, longestWaitMs: PATIENCE_MS });
   const replica = routeOf(0, { rate: busy });
   const backups = [1, 2].map((index) => routeOf(index, { isBackup: true }));
-  busy.take();
-  expect(placeOf(await open(replica, ...backups).enter({ ...asking, lane: elsewhere(firstTry(), 1) }))).toBe(2);
-  expect(
-    await open(replica, ...backups.slice(0, 1)).enter({ ...asking, lane: elsewhere(firstTry(), 1) }),
-  ).toMatchObject({
+  void busy.take();
+  expect(placeOf(await open(replica, ...backups).enter({ ...asking, ...FIRST_TRY, not: 1 }))).toBe(2);
+  expect(await open(replica, ...backups.slice(0, 1)).enter({ ...asking, ...FIRST_TRY, not: 1 })).toMatchObject({
     reason: 'rate-limit',
   });
 });
 
-test.each([
-  ['with the API key of its client', withClientKey(firstTry())],
-  ['without our API key', withoutOurKey(firstTry())],
-  ['for one indexer only', firstTry(0)],
-])('a request %s is refused while its queue is full, and is not sent to a backup', async (_, lane) => {
+test.each<[string, SendRules]>([
+  ['with the API key of its client', { ...FIRST_TRY, isOurs: false, rate: 'none' }],
+  ['without our API key', { ...FIRST_TRY, isOurs: false }],
+  ['for one indexer only', { ...FIRST_TRY, at: 0 }],
+])('a request %s is refused while its queue is full, and is not sent to a backup', async (_, rules) => {
   const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
   full.take('any');
   const admission = open(routeOf(0, { slots: full }), routeOf(1, { isBackup: true }));
-  for (let waiting = 0; waiting < 10; waiting++) void admission.enter({ ...asking, lane, sentFor: sentFor() });
-  expect(await admission.enter({ ...asking, lane })).toMatchObject({ reason: 'queue-full' });
+  for (let waiting = 0; waiting < 10; waiting++) void admission.enter({ ...asking, ...rules, sentFor: sentFor() });
+  expect(await admission.enter({ ...asking, ...rules })).toMatchObject({ reason: 'queue-full' });
   expect(placeOf(await admission.enter(asking))).toBe(1);
 });
 
 test('an operation that one indexer does not serve is requested from the others', async () => {
-  const notServed = notServedGuard({ now, onTransition: () => {} });
-  const failing = notServedGuard({ now, onTransition: () => {} });
-  passBy(notServed, '')?.('not-served');
-  passBy(failing, '')?.('not-served');
+  const notServed = notServedGuard(now, () => {});
+  const failing = notServedGuard(now, () => {});
+  const openBreaker = new CircuitBreaker({
+    now,
+    failures: new FailuresInARow(1),
+    openMs: () => 1000,
+    onTransition: () => {},
+  });
+  notServed.admit('')?.('not-served');
+  failing.admit('')?.('not-served');
+  openBreaker.count('', 'failure');
   const guardedBy = (guard: Guard) => ({ guards: new Map([['any', [guard]]]) });
   const lacking = routeOf(0, guardedBy(notServed));
   expect(placeOf(await open(lacking, routeOf(1)).enter(asking))).toBe(1);
@@ -136,7 +134,7 @@ test('an operation that one indexer does not serve is requested from the others'
     [0, 1],
     [1, 0],
   ]) {
-    const closed: Guard = { ...failing, reason: 'breaker-open' };
+    const closed = guardBy('breaker-open', openBreaker, () => {});
     const routes = place.map((index) => (index === 0 ? lacking : routeOf(1, guardedBy(closed))));
     expect(await open(...routes).enter(asking)).toMatchObject({ reason: 'breaker-open' });
   }
@@ -155,7 +153,7 @@ describe('a key that an indexer has answered with 429', () => {
   const routeTo = (index: number, options: Partial<FleetRoute> = {}) =>
     routeOf(index, { guards: new Map([['any', guards.slice(index, index + 1)]]), ...options });
   const limit = (index: number, retryAfterMs: number) =>
-    passBy(guards[index] as Guard, asking.key)?.('rate-limited', retryAfterMs);
+    guards[index]?.admit(asking.key)?.('rate-limited', retryAfterMs);
 
   test('is requested from the others; when all have answered 429, it is refused for the shortest pause', async () => {
     const admission = open(routeTo(0), routeTo(1), routeTo(2, { isBackup: true }));
@@ -166,7 +164,7 @@ describe('a key that an indexer has answered with 429', () => {
     expect(placeOf(await admission.enter(asking))).toBe(2);
     limit(2, 6000);
     expect(await admission.enter(asking)).toEqual({ reason: 'key-paused', retryAfterMs: 5000 });
-    expect(admission.refusal({ operation: 'any', clients: [], lane: firstTry() })).toBeUndefined();
+    expect(admission.refusal({ operation: 'any', clients: [], ...FIRST_TRY })).toBeUndefined();
   });
 
   test('is not requested from an indexer whose history lacks its block', async () => {
@@ -175,7 +173,7 @@ describe('a key that an indexer has answered with 429', () => {
       routeTo(1, { hasBlock: () => true, newestBlock: () => 100 }),
     );
     limit(1, 7000);
-    expect(await admission.enter({ ...asking, lane: aboutBlock(firstTry(), 3) })).toEqual({
+    expect(await admission.enter({ ...asking, ...FIRST_TRY, seqno: 3 })).toEqual({
       reason: 'key-paused',
       retryAfterMs: 7000,
     });
@@ -190,10 +188,10 @@ describe('a key that an indexer has answered with 429', () => {
     void Promise.resolve(admission.enter(asking)).then((ticket) => {
       entered = ticket;
     });
-    expect(placeOf(await admission.enter({ ...asking, key: 'another', clients: ['another'] }))).toBe(0);
+    expect(placeOf(admission.enter({ ...asking, key: 'another', clients: ['another'] }))).toBe(0);
     expect(entered).toBeUndefined();
     full.release('any', true, undefined);
-    admission.backlog.handOut();
+    admission.handOut();
     await vi.advanceTimersByTimeAsync(0);
     expect(entered && placeOf(entered)).toBe(1);
   });
@@ -201,7 +199,7 @@ describe('a key that an indexer has answered with 429', () => {
 
 test('a hedge about a block goes only to an indexer that is known to have the block', async () => {
   const [old, newest] = [routeOf(0, { hasBlock: () => false }), routeOf(1, { hasBlock: () => true })];
-  const hedge = { ...asking, lane: besides(aboutBlock(firstTry(), 7), 2) };
+  const hedge = { ...asking, ...besides({ ...FIRST_TRY, seqno: 7 }, 2) };
   expect(await open(old).enter(hedge)).toMatchObject({ reason: 'breaker-open' });
   expect(placeOf(await open(old, newest).enter(hedge))).toBe(1);
 });
@@ -214,9 +212,14 @@ function having(index: number, first: number, last: number, options: Partial<Fle
 
 const behind = { isBehind: () => true };
 const backup = { isBackup: true };
-const OPEN_BREAKER = { isOpen: true, isClosed: false, retryAfterMs: 700, admit: () => undefined };
+const PAUSED: Guard = {
+  reason: 'paused',
+  breaker: { isOpen: true, isClosed: false, retryAfterMs: 700 },
+  refusal: () => ({ reason: 'paused', retryAfterMs: 700 }),
+  admit: () => undefined,
+};
 const paused = {
-  guards: new Map([['any', [{ reason: 'paused', breaker: OPEN_BREAKER, end: () => {} } as const]]]),
+  guards: new Map([['any', [PAUSED]]]),
 };
 
 test.each<[string, number, FleetRoute[], number]>([
@@ -226,11 +229,11 @@ test.each<[string, number, FleetRoute[], number]>([
   ['the indexer with the newest block, if no indexer has it yet', 101, [having(0, 1, 99), having(1, 1, 100)], 1],
 ])('a request about a block is sent to %s', async (_, seqno, routes, place) => {
   for (let time = 0; time < 3; time++)
-    expect(placeOf(await open(...routes).enter({ ...asking, lane: aboutBlock(firstTry(), seqno) }))).toBe(place);
+    expect(placeOf(await open(...routes).enter({ ...asking, ...FIRST_TRY, seqno: seqno }))).toBe(place);
 });
 
 test('a request about an old block is refused while the only indexer that has it is paused, and not sent to the other one', async () => {
-  const old = { ...asking, lane: aboutBlock(firstTry(), 5) };
+  const old = { ...asking, ...FIRST_TRY, seqno: 5 };
   expect(await open(having(0, 50, 100), having(1, 1, 100, paused)).enter(old)).toEqual({
     reason: 'paused',
     retryAfterMs: 700,
@@ -241,9 +244,9 @@ test('a request about an old block is refused while the only indexer that has it
 });
 
 test('a hedge about a block may go to an indexer that is behind, if it has the block', async () => {
-  const hedge = { ...asking, lane: besides(aboutBlock(firstTry(), 5), 0) };
+  const hedge = { ...asking, ...besides({ ...FIRST_TRY, seqno: 5 }, 0) };
   expect(placeOf(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(hedge))).toBe(1);
-  const other = { ...asking, lane: besides(firstTry(), 0) };
+  const other = { ...asking, ...besides(FIRST_TRY, 0) };
   expect(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(other)).toMatchObject({
     reason: 'breaker-open',
   });
@@ -278,6 +281,6 @@ test('a request for the head waits while all indexers are full, and goes to the 
   const admission = open(having(0, 1, 99, older), having(1, 1, 100, newest));
   const waits = Promise.resolve(admission.enter({ ...asking, operation: 'head' }));
   older.slots.release('head', true);
-  admission.backlog.handOut();
+  admission.handOut();
   expect(placeOf(await waits)).toBe(0);
 });

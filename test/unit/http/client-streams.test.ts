@@ -72,23 +72,26 @@ function openStreams(options: Partial<ClientStreamsOptions> = {}) {
     streams,
     ended,
     take: (client: string) => streams.take(placeOf(client)),
+    /** Takes a place for a request that waits for its server, and gives it back. */
+    ask: (client: string) => {
+      const place = placeOf(client);
+      const refusal = streams.take(place);
+      return { refusal, place, give: () => streams.give(place) };
+    },
     /** Opens a WebSocket in a place of its own. */
     open: (client = 'a') => {
       const place = placeOf(client);
       expect(streams.take(place)).toBeUndefined();
       const [side, server] = [new Side(), new Side()];
-      streams.join(place, {
-        kind: 'websocket',
-        client: side as unknown as Socket,
-        upstream: server as unknown as Socket,
-      });
+      const sides = { client: side as unknown as Socket, upstream: server as unknown as Socket };
+      streams.join(place, { kind: 'websocket', ...sides }, true);
       return { client: side, server };
     },
-    openOther: (kind: 'sse' | 'answer', isComplete = () => true) => {
-      const place = placeOf('a');
-      streams.take(place);
+    openOther: (kind: 'sse' | 'answer', isComplete = () => true, isAccepted = true, taken?: Place) => {
+      const place = taken ?? placeOf('a');
+      if (taken === undefined) streams.take(place);
       const [client, server] = [new Response(), new PassThrough()];
-      streams.join(place, { kind, client: client as never, upstream: server, isComplete });
+      streams.join(place, { kind, client: client as never, upstream: server, isComplete }, isAccepted);
       return { client, server };
     },
   };
@@ -214,17 +217,16 @@ describe('a place that is needed', () => {
   };
 
   it('is that of the WebSocket whose client has been silent longest, above 60 s', async () => {
-    const { open, take, ended } = openStreams({ most: 3 });
+    const { open, ended } = openStreams({ most: 3 });
     const [first, second, third] = [open('a'), open('b'), open('c')];
     await look(1);
     await speak(first);
     await look(60);
     await speak(third);
-    expect(take('d')).toBeUndefined();
+    open('d');
     expect([first, second, third].map(({ client }) => client.destroyed)).toEqual([false, true, false]);
-    expect(take('d')).toEqual(refused);
     await look(1);
-    expect(take('d')).toBeUndefined();
+    open('d');
     await settle();
     expect(first.client.destroyed).toBe(true);
     expect(first.server.destroyed).toBe(true);
@@ -232,22 +234,68 @@ describe('a place that is needed', () => {
   });
 
   it('is one of the same client if that client has its maximum', async () => {
-    const { open, take } = openStreams({ mostPerClient: 2 });
+    const { open } = openStreams({ mostPerClient: 2 });
     const [other, first, second] = [open('b'), open('a'), open('a')];
     await look(61);
     await speak(first);
-    expect(take('a')).toBeUndefined();
+    open('a');
     expect([other, first, second].map(({ client }) => client.destroyed)).toEqual([false, false, true]);
   });
 
   it('is free for each limit at once if one silent stream counts for several', async () => {
-    const { open, take } = openStreams({ most: 3, mostPerClient: 2 });
+    const { open } = openStreams({ most: 3, mostPerClient: 2 });
     const other = open('b');
     await look(1);
     const [first, second] = [open('a'), open('a')];
     await look(61);
-    expect(take('a')).toBeUndefined();
+    open('a');
     expect([other, first, second].map(({ client }) => client.destroyed)).toEqual([false, true, false]);
+  });
+
+  it('is not that of a silent one as long as the server has not accepted the new stream', async () => {
+    const { open, ask, ended } = openStreams({ most: 2 });
+    const [first, second] = [open('a'), open('b')];
+    await look(61);
+    for (let time = 0; time < 20; time++) {
+      const [one, other] = [ask('c'), ask('c')];
+      expect([one.refusal, other.refusal]).toEqual([undefined, undefined]);
+      // Each silent one is set aside for one request.
+      expect(ask('d').refusal).toEqual(refused);
+      one.give();
+      const next = ask('e');
+      expect(next.refusal).toBeUndefined();
+      expect(ask('f').refusal).toEqual(refused);
+      for (const each of [other, next]) each.give();
+    }
+    expect([first, second].map(({ client }) => client.destroyed)).toEqual([false, false]);
+    expect(ended).toEqual([]);
+  });
+
+  it('stays that of a silent one if the server refuses the stream, and is set aside until its answer has ended', async () => {
+    const { open, openOther, ask, ended } = openStreams({ most: 1 });
+    const silent = open('a');
+    await look(61);
+    const asked = ask('b');
+    const { client } = openOther('answer', () => true, false, asked.place);
+    expect(ask('c').refusal).toEqual(refused);
+    client.destroy();
+    await settle();
+    expect(ended).toEqual(['answer client-closed-request']);
+    expect(silent.client.destroyed).toBe(false);
+    expect(ask('c').refusal).toBeUndefined();
+  });
+
+  it('ends no other stream if the silent one has ended by itself meanwhile', async () => {
+    const { open, openOther, ask } = openStreams({ most: 2 });
+    const [silent, other] = [open('a'), open('b')];
+    await look(61);
+    await speak(other);
+    const asked = ask('c');
+    silent.client.destroy();
+    await settle();
+    const { client } = openOther('sse', () => true, true, asked.place);
+    expect([other.client.destroyed, client.destroyed]).toEqual([false, false]);
+    expect(ask('d').refusal).toEqual(refused);
   });
 
   it('is not that of an event stream, nor one whose answer has not begun', async () => {
@@ -268,11 +316,8 @@ it('a stream that was joined after its client has left takes no place', () => {
   const place: Place = { client: 'a' };
   streams.take(place);
   const [client, upstream] = [new Side().destroy(), new Side()];
-  streams.join(place, {
-    kind: 'websocket',
-    client: client as unknown as Socket,
-    upstream: upstream as unknown as Socket,
-  });
+  const sides = { client: client as unknown as Socket, upstream: upstream as unknown as Socket };
+  streams.join(place, { kind: 'websocket', ...sides }, true);
   expect(upstream.destroyed).toBe(true);
   expect(streams.take(place)).toBeUndefined();
 });

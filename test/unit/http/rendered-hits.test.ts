@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { MemoryHit } from '../../../src/answer/handle-request.ts';
+import type { MemoryHit } from '../../../src/answer/get.ts';
+import { cacheStatusOf } from '../../../src/answer/phase.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { type RenderedHit, RenderedHits } from '../../../src/http/fast/rendered-hits.ts';
 import { Origins } from '../../../src/http/public/origins.ts';
+import { ResponseHeaders } from '../../../src/http/public/response-headers.ts';
+import { keepAliveEnd, messageHead } from '../../../src/http/public/response-message.ts';
 import { anEntry, bodyOf, someGzip } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 
@@ -23,8 +26,17 @@ function oneHit(bodyBytes: number) {
     return { kind: 'hit', tier: 'memory', entry, sent, call, key: entry.key, collapsed: false, at: clock.now };
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
-  const hits = new RenderedHits({ hits: { findHit, countHit }, gzip, keepAliveMs: 5000, origins: new Origins() });
-  return { entry, clock, counted, find: () => hits.find(SPELLING, false) };
+  const responseHeaders = new ResponseHeaders(new Origins());
+  const hits = new RenderedHits({ hits: { findHit, countHit }, gzip, keepAliveMs: 5000, responseHeaders });
+  /** The head as it is for any other answer. */
+  const head = () => {
+    const { sent, at, ...hit } = findHit();
+    const { operation } = call;
+    const context = { request: {}, operation, cacheStatus: cacheStatusOf({ ...hit, at }), requestId: undefined };
+    const message = responseHeaders.entry(entry, sent, context, at);
+    return messageHead(message) + keepAliveEnd(5000);
+  };
+  return { entry, clock, counted, head, find: () => hits.find(SPELLING, false) };
 }
 
 // `Date` stands still: when its value changes, a head is rendered again.
@@ -45,6 +57,20 @@ describe('a rendered hit', () => {
     expect(find()?.bytes.buffer).toBe(buffer);
     expect(textOf(first)).toMatch(/^HTTP\/1\.1 200 OK\r\n.*Age: 1\r\n.*\r\n\r\nx{1000}$/s);
     expect(counted).toHaveLength(2);
+  });
+
+  it('has the same head as any other answer, at each age', () => {
+    const { clock, head, find } = oneHit(1000);
+    const allocations = new Set<ArrayBufferLike>();
+    for (const seconds of [0, 1, 9, 10, 99, 100, 590, 599]) {
+      clock.now = NOW + 1000 * seconds;
+      vi.setSystemTime(clock.now);
+      const hit = find();
+      if (hit === undefined) throw new Error('not rendered');
+      expect(textOf(hit)).toBe(head() + 'x'.repeat(1000));
+      allocations.add(hit.bytes.buffer);
+    }
+    expect(allocations.size).toBe(1);
   });
 
   it('of more than 32 KiB is not copied while a client has not taken the previous one', () => {

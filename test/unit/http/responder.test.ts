@@ -3,11 +3,14 @@ import { expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import type { AppEvent } from '../../../src/event-hub.ts';
 import { ClientConnections } from '../../../src/http/public/client-connections.ts';
+import { Origins } from '../../../src/http/public/origins.ts';
 import { Responder } from '../../../src/http/public/responder.ts';
+import { ResponseHeaders } from '../../../src/http/public/response-headers.ts';
 import { OPERATIONS } from '../../../src/ton/operations.ts';
 
 const operation = OPERATIONS.get('pendingTraces');
 const bug = new Error('a bug');
+const REQUESTER = { client: 'client', unreadHeader: undefined };
 
 /** The events that are reported for a request with this handler, and the status that its client gets. */
 async function answered(handle: () => never | Promise<never>) {
@@ -16,8 +19,11 @@ async function answered(handle: () => never | Promise<never>) {
   const responder = new Responder({
     handler: { handle },
     gzip: { bodyFor: () => ({ coding: 'identity', body: Buffer.alloc(0), varies: false }) },
+    responseHeaders: new ResponseHeaders(new Origins()),
     waitMs: 1000,
     clientOf: () => 'client',
+    requesterOf: () => REQUESTER,
+    onRequest: () => {},
     countRequest: () => {},
     requestLimit: undefined,
     connections: new ClientConnections(),
@@ -48,7 +54,10 @@ test.each([
     events: [
       { name: 'bug', error: bug },
       { name: 'answered', operation: 'pendingTraces', outcome: 'failed' },
-      { name: 'failed', operation: 'pendingTraces', error: expect.objectContaining({ code: 'internal' }) },
+      {
+        ...{ name: 'failed', operation: 'pendingTraces', key: '', requester: REQUESTER },
+        error: expect.objectContaining({ code: 'internal' }),
+      },
     ],
   });
 });

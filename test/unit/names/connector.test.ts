@@ -20,7 +20,7 @@ beforeEach(async () => {
   await once(server.listen(0, WELL), 'listening');
   port = (server.address() as AddressInfo).port;
   resolver = new FakeResolver({ [HOST]: [WELL] });
-  names = new Names({ askResolver: resolver.ask, now: () => performance.now() });
+  names = new Names(resolver.ask, () => performance.now());
 });
 
 afterEach(() => void server.close());

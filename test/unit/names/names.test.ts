@@ -14,7 +14,7 @@ let names: Names;
 beforeEach(() => {
   now = 0;
   resolver = new FakeResolver({ 'indexer.test': [A] });
-  names = new Names({ askResolver: resolver.ask, now: () => now });
+  names = new Names(resolver.ask, () => now);
 });
 
 const find = async (host = 'indexer.test') => (await names.find(host)).map(({ address }) => address);

@@ -1,6 +1,22 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '../../../src/operate/logger.ts';
 
+test('in a terminal a line is its time, level, message and fields, without secrets and control characters', () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line) => void lines.push(line) }, true);
+  logger.warn(
+    { condition: 'paused', url: 'redis://u:hunter2@r', why: 'a "b" c', list: [1], n: 0 },
+    'DEGRADED: \u001b[31mx',
+  );
+  logger.error({ err: new Error('boom') }, 'this should not happen');
+  logger.info('plain');
+  const [warned, erred, plain] = lines;
+  expect(warned).toMatch(/^\d\d:\d\d:\d\d WARN DEGRADED: {2}\[31mx condition=paused /);
+  expect(warned).toContain(' url=redis://u:[redacted]@r why="a \\"b\\" c" list=[1] n=0\n');
+  expect(erred).toMatch(/^\d\d:\d\d:\d\d ERROR this should not happen\nError: boom\n {4}at /);
+  expect(plain).toMatch(/^\d\d:\d\d:\d\d INFO plain\n$/);
+});
+
 test.each([
   { apiKey: 'hunter2' },
   { settings: { upstream: { apiKey: 'hunter2' }, http: { adminToken: 'hun"ter\\2hunter2' } } },

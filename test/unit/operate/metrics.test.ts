@@ -39,7 +39,8 @@ function seriesNamedIn(text: string): string[] {
 
 describe('the metrics page', () => {
   it('has latency buckets from 0.5 ms to just above the timeout', async () => {
-    await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1' });
+    const env = { UPSTREAM_TIMEOUT: '5s' };
+    await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
     await proxy.ask('/api/v3/masterchainBlockShards?seqno=1');
     const { text } = await proxy.askAdmin('/metrics');
     const bounds = [...text.matchAll(/^toncache_upstream_request_duration_seconds_bucket\{le="([^"]+)"/gm)].map(

@@ -3,6 +3,7 @@ import { BlockFollower, type BlockSource, type Page } from '../../../src/proof/b
 import { Proofs } from '../../../src/proof/proofs.ts';
 import { ReadBlocks } from '../../../src/proof/read-blocks.ts';
 import { Touches } from '../../../src/proof/touches.ts';
+import { isSurelyWhole } from '../../../src/ton/lists.ts';
 
 const FIRST = 1000;
 const BLOCK_MS = 400;
@@ -13,25 +14,34 @@ let blocks: ReadBlocks;
 let touches: Touches;
 let proofs: Proofs;
 let follower: BlockFollower;
+let cutting: string[];
+/** The instants of the heads that the look-ups of owners got. */
+let headsOfLookUps: number[];
 
 /** An indexer that commits a block of two rows every 400 ms, and answers immediately. */
 class FakeSource implements BlockSource {
   readonly asked: string[] = [];
   readonly missing = new Set<number>();
-  /** The number of rows that pages from the cache lack. */
-  cut = 0;
+  /** A page has at most this many rows, whatever is requested: from the cache, and from the indexer. */
+  cachedCap = Number.POSITIVE_INFINITY;
+  cap = Number.POSITIVE_INFINITY;
+  isUncounted = false;
   largestPage = 1000;
   rowsOfBlock = 2;
   fellBy = 0;
   aheadBy = 0;
+  /** The time between two blocks, as their times show it. */
+  secondsOfBlock = BLOCK_MS / 1000;
   /** When the head was polled. */
   readonly headsAt: number[] = [];
   isSilent = false;
-  /** Answers to looks come at the next step of the time. */
+  /** Pages come at the next step of the time. */
   isSlow = false;
   /** Its heads name blocks that are not there. */
   namesAheadBy = 0;
   readonly delayed: (() => void)[] = [];
+  /** Its heads were requested by another instance. */
+  isShared = false;
 
   get newestSeqno(): number {
     return FIRST + Math.floor(now / BLOCK_MS) - this.fellBy + this.aheadBy;
@@ -39,7 +49,9 @@ class FakeSource implements BlockSource {
 
   async head() {
     this.headsAt.push(now);
-    return this.isSilent ? undefined : { seqno: this.newestSeqno + this.namesAheadBy, askedAt: now, indexer: '' };
+    const head = { seqno: this.newestSeqno + this.namesAheadBy, askedAt: now, indexer: '' };
+    if (this.isSilent) return undefined;
+    return this.isShared ? { ...head, isShared: true as const } : head;
   }
 
   async newest() {
@@ -47,22 +59,20 @@ class FakeSource implements BlockSource {
     const seqnos = Array.from({ length: 1000 }, (_, n) => this.newestSeqno - n).filter(
       (each) => !this.missing.has(each),
     );
-    return { blocks: seqnos.map((seqno) => ({ seqno, at: (seqno * BLOCK_MS) / 1000 })), askedAt: now };
+    return { blocks: seqnos.map((seqno) => ({ seqno, at: seqno * this.secondsOfBlock })), askedAt: now };
   }
 
-  async look(seqno: number, pastCache: boolean) {
+  async count(seqno: number) {
+    this.asked.push(`count ${seqno}`);
+    return this.isUncounted ? undefined : this.rowsOfBlock;
+  }
+
+  async page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page | undefined> {
     if (this.isSilent) return undefined;
-    this.asked.push(`look ${seqno}${pastCache ? ' past cache' : ''}`);
-    if (this.isSlow) await new Promise<void>((resolve) => this.delayed.push(resolve));
-    const isThere = seqno <= this.newestSeqno && !this.missing.has(seqno);
-    return isThere
-      ? ({ state: 'there', askedAt: now, transactions: this.rowsOfBlock } as const)
-      : ({ state: 'absent', askedAt: now } as const);
-  }
-
-  async page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page> {
     this.asked.push(`page ${seqno} ${offset} ${limit}${pastCache ? ' past cache' : ''}`);
+    if (this.isSlow) await new Promise<void>((resolve) => this.delayed.push(resolve));
     if (limit > this.largestPage) return 'refused';
+    if (seqno > this.newestSeqno || this.missing.has(seqno)) return { state: 'absent', askedAt: now };
     const rows = Array.from({ length: this.rowsOfBlock }, (_, n) => ({
       account: `${n}`,
       lt: BigInt(seqno),
@@ -70,8 +80,12 @@ class FakeSource implements BlockSource {
       now: 0,
       seqno,
     }));
-    const shown = rows.slice(0, pastCache ? undefined : rows.length - this.cut).slice(offset, offset + limit);
-    return { rows: shown, askedAt: now, indexer: '' };
+    const shown = rows.slice(
+      offset,
+      offset + Math.min(limit, pastCache ? this.cap : Math.min(this.cap, this.cachedCap)),
+    );
+    const isWhole = isSurelyWhole(shown, { query: [['limit', `${limit}`]], headers: [] });
+    return { state: 'there', rows: shown, isWhole, askedAt: now, indexer: '' };
   }
 }
 
@@ -90,25 +104,29 @@ async function settle(): Promise<void> {
 
 /** Judges an answer that is requested now, about an account without transactions. */
 function doubtOfAnswer() {
-  const evidence = { kind: 'state', accounts: ['other'], hasNames: false, lastLt: 0n } as const;
+  const evidence = { kind: 'state', accounts: ['other'], hasClaims: false, lastLt: 0n } as const;
   const proof = proofs.proofOf(evidence, evidence.accounts, now);
   return () => proof?.doubt;
 }
 
 beforeEach(() => {
   now = 100_000;
+  cutting = [];
+  headsOfLookUps = [];
   source = new FakeSource();
   blocks = new ReadBlocks();
   const clock = () => now;
   touches = new Touches({ now: clock, keptMs: 362_000, maxBytes: 2 ** 25 });
-  const boundsMs = { withNames: 60_000, plain: 300_000 };
+  const boundsMs = { withClaims: 60_000, plain: 300_000 };
   proofs = new Proofs({ touches, blocks, now: clock, boundsMs });
   proofs.switched(true);
   follower = new BlockFollower({
     source,
     blocks,
     proofs,
+    lookUps: { read: () => {}, headIs: (_, askedAt) => void headsOfLookUps.push(askedAt) },
     now: clock,
+    onPagesCut: (indexer) => cutting.push(indexer),
     onBug: (error) => {
       throw error;
     },
@@ -116,11 +134,12 @@ beforeEach(() => {
 });
 
 describe('the follower', () => {
-  test('reads the blocks of the last 10 s, and is alive after that', async () => {
+  test('reads the blocks of the last 32 s, and is alive after that', async () => {
+    expect(proofs.isBeginning).toBe(true);
     await pass(50);
-    expect(proofs.isAlive).toBe(true);
+    expect([proofs.isBeginning, proofs.isAlive]).toEqual([false, true]);
     expect(blocks.newestRead).toBe(source.newestSeqno);
-    expect(source.asked.filter((what) => what.startsWith('page'))).toHaveLength(26);
+    expect(source.asked.filter((what) => what.startsWith('page'))).toHaveLength(81);
   });
 
   test('stays alive, reads each new block once, and requests nothing else except the head', async () => {
@@ -132,7 +151,7 @@ describe('the follower', () => {
     const read = Array.from({ length: blocks.newestRead - before }, (_, n) => before + n + 1);
     expect(read.length).toBeGreaterThan(20);
     expect(source.asked).toEqual(expect.arrayContaining(read.map((seqno) => `page ${seqno} 0 1000`)));
-    expect(source.asked).toHaveLength(2 * read.length);
+    expect(source.asked).toHaveLength(read.length);
   });
 
   test('is not alive from a second after the last answer until it has read the missed blocks', async () => {
@@ -167,7 +186,7 @@ describe('the follower', () => {
     await pass(4000);
     expect(blocks.unread).toEqual([gap]);
     expect(blocks.newestRead).toBe(blocks.head);
-    expect(source.asked.filter((what) => what === `look ${gap} past cache`).length).toBeGreaterThan(10);
+    expect(source.asked.filter((what) => what === `page ${gap} 0 1000`).length).toBeGreaterThan(10);
     source.missing.delete(gap);
     await pass(500);
     expect(blocks.unread).toEqual([]);
@@ -223,7 +242,7 @@ describe('the follower', () => {
     for (const gap of gaps) source.missing.add(gap);
     source.isSlow = true;
     await pass(30_000);
-    const looked = gaps.map((gap) => source.asked.filter((what) => what.startsWith(`look ${gap}`)).length);
+    const looked = gaps.map((gap) => source.asked.filter((what) => what.startsWith(`page ${gap} `)).length);
     expect(Math.max(...looked)).toBeGreaterThan(1);
     expect(Math.min(...looked)).toBeGreaterThanOrEqual(Math.max(...looked) - 1);
     expect(blocks.newestRead).toBeGreaterThanOrEqual(blocks.head - 1);
@@ -248,9 +267,31 @@ describe('the follower', () => {
     expect(proofs.isAlive).toBe(true);
   });
 
+  test.each([10, 20, 50, 100, 128, 200, 250, 256, 500])(
+    'counts a block with a page of %i rows, which a provider may have cut',
+    async (rows) => {
+      source.rowsOfBlock = rows;
+      await pass(50);
+      const seqno = source.newestSeqno;
+      expect(source.asked.filter((what) => what.includes(` ${seqno}`))).toEqual([
+        `page ${seqno} 0 1000`,
+        `count ${seqno}`,
+      ]);
+      expect([proofs.isAlive, cutting]).toEqual([true, []]);
+    },
+  );
+
+  test('does not take such a page for a block that cannot be counted', async () => {
+    source.rowsOfBlock = 100;
+    source.isUncounted = true;
+    await pass(5000);
+    expect([proofs.isAlive, blocks.newestRead]).toEqual([false, -1]);
+  });
+
   test('reads an incomplete page again past the cache, and counts the block as read only after that', async () => {
+    source.rowsOfBlock = 60;
     await pass(50);
-    source.cut = 1;
+    source.cachedCap = 50;
     source.asked.length = 0;
     await pass(700);
     const seqno = source.newestSeqno;
@@ -261,14 +302,32 @@ describe('the follower', () => {
     expect(blocks.unread).not.toContain(seqno);
   });
 
+  test('counts every block of an indexer that has cut a page, and reports it once', async () => {
+    source.rowsOfBlock = 60;
+    await pass(50);
+    source.cap = 50;
+    await pass(3000);
+    expect([proofs.isAlive, cutting]).toEqual([false, ['']]);
+    source.rowsOfBlock = 40;
+    await pass(30_000);
+    const seqno = blocks.newestRead;
+    expect(source.asked).toContain(`count ${seqno}`);
+    expect([proofs.isAlive, cutting]).toEqual([true, ['']]);
+    // No cap is known that would show it without the count.
+    source.cap = 37;
+    await pass(3000);
+    expect(proofs.isAlive).toBe(false);
+  });
+
   test('reads all pages of a large block', async () => {
     source.rowsOfBlock = 2400;
-    await pass(50);
     const seqno = source.newestSeqno;
+    await pass(350);
     expect(source.asked.filter((what) => what.startsWith(`page ${seqno} `))).toEqual(
       [0, 1000, 2000].map((offset) => `page ${seqno} ${offset} 1000`),
     );
-    expect([...touches.since('2399', 0)]).toHaveLength(26);
+    expect(cutting).toEqual([]);
+    expect([blocks.unread, touches.lastOf('2399')]).toEqual([[], expect.any(Number)]);
   });
 
   test('reads smaller pages if the indexer refuses the page size', async () => {
@@ -296,7 +355,7 @@ describe('the follower', () => {
     },
   );
 
-  test.each([60, 90, 150, 5000])('is alive again soon after one head that is %i blocks too high', async (aheadBy) => {
+  test.each([60, 90, 300, 5000])('is alive again soon after one head that is %i blocks too high', async (aheadBy) => {
     await pass(50);
     source.headsAt.length = 0;
     source.namesAheadBy = aheadBy;
@@ -318,7 +377,26 @@ describe('the follower', () => {
     expect(proofs.isAlive).toBe(true);
   });
 
-  test('after a stop reads the blocks of the last 10 s, and takes no later head for a jump', async () => {
+  test('reads the blocks of the last 32 s, although they are more than a usual chain has in that time', async () => {
+    source.secondsOfBlock = 0.12;
+    await pass(1000);
+    expect([proofs.isAlive, source.asked.filter((what) => what === 'newest').length]).toEqual([true, 1]);
+    expect(source.asked.filter((what) => what.startsWith('page')).length).toBeGreaterThan(250);
+  });
+
+  test('knows no mark from a new beginning until the blocks are read', async () => {
+    await pass(50);
+    source.isSlow = true;
+    follower.beginAnew();
+    expect(blocks.mark).toBe(Number.NEGATIVE_INFINITY);
+    await pass(100);
+    expect([blocks.mark, proofs.isBeginning]).toEqual([Number.NEGATIVE_INFINITY, true]);
+    source.isSlow = false;
+    await pass(1000);
+    expect([blocks.mark > 100_000, proofs.isBeginning]).toEqual([true, false]);
+  });
+
+  test('after a stop reads the blocks of the last 32 s, and takes no later head for a jump', async () => {
     await pass(50);
     follower.stop();
     now += 600_000;
@@ -326,4 +404,17 @@ describe('the follower', () => {
     await pass(50);
     expect(proofs.isAlive).toBe(true);
   });
+
+  // Otherwise a head from before a block was read here would look like one from after it.
+  test.each([
+    [true, 250],
+    [false, 0],
+  ])(
+    'takes a head for owners as early as the clocks of two instances allow: shared %s',
+    async (isShared, earlierMs) => {
+      source.isShared = isShared;
+      await pass(50);
+      expect(headsOfLookUps).toEqual([100_000 - earlierMs]);
+    },
+  );
 });

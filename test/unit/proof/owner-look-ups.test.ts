@@ -14,6 +14,10 @@ let states: Map<string, bigint>;
 let indexer: string;
 let isSilent: boolean;
 let asked: string[];
+/** Those of them that instances share. */
+let shared: string[];
+/** The blocks of the requests. */
+let seqnos: number[];
 let mark: number;
 let now: number;
 let touches: Touches;
@@ -68,14 +72,19 @@ beforeEach(() => {
   indexer = 'one';
   isSilent = false;
   asked = [];
+  shared = [];
+  seqnos = [];
   touches = new Touches({ now: clock, keptMs: 362_000, maxBytes: 2 ** 25 });
   lookUps = new OwnerLookUps({
     source: {
-      wallets: async (accounts) => {
+      wallets: async (accounts, seqno, isShared) => {
+        seqnos.push(seqno);
+        if (isShared) shared.push(accounts.join());
         asked.push(accounts.join());
         return rowsFor(accounts, database);
       },
-      states: async (accounts) => {
+      states: async (accounts, seqno) => {
+        seqnos.push(seqno);
         asked.push(`states ${accounts.join()}`);
         return rowsFor(accounts, states);
       },
@@ -92,6 +101,30 @@ beforeEach(() => {
     },
   });
   lookUps.switched(true);
+});
+
+describe('the first look-up of a block', () => {
+  test('is never merged with that of another one, because instances share it; repetitions are not shared', async () => {
+    read(1, [['j', 7]]);
+    read(2, [['k', 8]]);
+    await pass(200);
+    expect(asked).toEqual(['j', 'states j', 'k', 'states k']);
+    await pass(600);
+    expect(shared).toEqual(['j', 'k']);
+  });
+
+  test('goes along with others after a second, and is not shared', async () => {
+    isSilent = true;
+    read(1, [['j', 7]]);
+    await pass(1000);
+    asked = [];
+    shared = [];
+    read(2, [['k', 8]]);
+    now += 1000;
+    isSilent = false;
+    await pass(50);
+    expect([asked, shared]).toEqual([['j,k'], []]);
+  });
 });
 
 describe('a block is settled', () => {
@@ -138,14 +171,19 @@ describe('a block is settled', () => {
     expect([lookUps.isUnsettled(1), touches.lastOf(ownerOf('j'))]).toEqual([true, undefined]);
   });
 
-  test('not by an answer without its wallets, which is requested again after 0.2, 0.4 and 0.8 s', async () => {
+  test('not by an answer without its wallets: its states are requested at once, and its wallets after 0.4 and 0.8 s', async () => {
     read(1, [['j', 7]]);
-    const at: number[] = [];
+    const at: [what: string, ms: number][] = [];
     for (let known = 0; now < 104_000; known = asked.length) {
       await pass(50);
-      if (asked.length > known) at.push(now - 50 - 100_000);
+      if (asked.length > known) at.push([asked.at(-1) ?? '', now - 50 - 100_000]);
     }
-    expect(at).toEqual([0, 200, 600, 1400]);
+    expect(at).toEqual([
+      ['j', 0],
+      ['states j', 50],
+      ['j', 450],
+      ['j', 1250],
+    ]);
   });
 
   test('with the next block, if that was looked up after it', async () => {
@@ -186,11 +224,14 @@ describe('a block is settled', () => {
     read(4, [['x', 8]]);
     lookUps.headIs(2, now, 'one');
     database.set('j', 7n);
+    now += 1000;
     await pass(50);
     expect([asked.at(-1), lookUps.isUnsettled(3), lookUps.isUnsettled(4)]).toEqual(['j,x', false, true]);
   });
 
-  test('after 5 s by the states of its accounts, if one of them is exactly that of the block', async () => {
+  test('without a jetton wallet by the states of its accounts, if one of them is exactly that of the block', async () => {
+    await pass(33_000);
+    asked.length = 0;
     states = new Map([
       ['x', 5n],
       ['y', 9n],
@@ -199,30 +240,59 @@ describe('a block is settled', () => {
       ['x', 5],
       ['y', 6],
     ]);
-    await pass(5100);
-    expect([asked.at(-1), lookUps.isUnsettled(1)]).toEqual(['states x,y', false]);
+    await pass(150);
+    expect([asked, lookUps.isUnsettled(1)]).toEqual([['x,y', 'states x,y'], false]);
+    expect([lookUps.isAlive, lookUps.areReadSince(now)]).toEqual([true, true]);
   });
 
-  test('as little as all blocks before, if no state is exactly that of a block', async () => {
+  test('not by its states, if none of them is exactly that of the block: nothing begins anew', async () => {
+    await pass(33_000);
     states = new Map([['x', 6n]]);
-    await pass(11_000);
-    expect(lookUps.isAlive).toBe(true);
     read(1, [['x', 5]]);
     await pass(5100);
-    expect([lookUps.isAlive, lookUps.areReadSince(now)]).toEqual([false, false]);
+    expect(asked.filter((what) => what.startsWith('states'))).toEqual(['states x']);
+    expect([lookUps.isAlive, lookUps.areReadSince(now), lookUps.isUnsettled(1)]).toEqual([false, true, true]);
+    lookUps.headIs(1, now, 'one');
+    database.set('j', 7n);
+    read(2, [['j', 7]]);
+    await pass(100);
+    expect([lookUps.isAlive, lookUps.isUnsettled(1)]).toEqual([true, false]);
+  });
+
+  test('by its states together with other such blocks, in one request', async () => {
+    states = new Map([
+      ['x', 5n],
+      ['y', 6n],
+    ]);
+    read(1, [['x', 5]]);
+    read(2, [['y', 6]]);
+    now += 1000;
+    await pass(100);
+    expect([asked, seqnos]).toEqual([
+      ['x,y', 'states x,y'],
+      [2, 2],
+    ]);
   });
 });
 
 describe('the look-ups', () => {
-  test('are alive after 10 s of settled blocks, and prove nothing that was requested before', async () => {
-    await pass(9900);
-    expect(lookUps.isAlive).toBe(false);
+  test('are alive after 32 s of settled blocks, and prove nothing that was requested before', async () => {
+    await pass(31_900);
+    expect([lookUps.isAlive, lookUps.isBeginning]).toEqual([false, true]);
     await pass(200);
-    expect([lookUps.isAlive, lookUps.areReadSince(now), lookUps.areReadSince(109_000)]).toEqual([true, true, false]);
+    expect([lookUps.isAlive, lookUps.areReadSince(now), lookUps.areReadSince(131_000)]).toEqual([true, true, false]);
+    expect(lookUps.isBeginning).toBe(false);
+  });
+
+  test('count no block that was read before they were switched on, however old the mark is', async () => {
+    mark = now - 31_900;
+    lookUps.tick();
+    await pass(31_900);
+    expect(lookUps.isBeginning).toBe(true);
   });
 
   test('are not alive with a block that is not settled for a second', async () => {
-    await pass(11_000);
+    await pass(33_000);
     read(1, [['x', 5]]);
     await pass(800);
     expect(lookUps.isAlive).toBe(true);
@@ -241,7 +311,7 @@ describe('the look-ups', () => {
     read(1, [['x', 5]]);
     read(2, [['y', 6]]);
     await pass(300);
-    expect(asked).toEqual(['x,y', 'x,y']);
+    expect(asked).toEqual(['x', 'y', 'x']);
   });
 
   test('ask for nothing while they are off', async () => {

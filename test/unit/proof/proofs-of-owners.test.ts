@@ -17,13 +17,13 @@ let proofs: Proofs;
 const LIST: Evidence = {
   kind: 'wallets',
   accounts: [walletsOf('x')],
-  hasNames: false,
+  hasClaims: false,
   owner: 'x',
   jetton: undefined,
   omitsZero: false,
   wallets: new Map(),
 };
-const STATE: Evidence = { kind: 'state', accounts: ['j'], hasNames: false, lastLt: 9n };
+const STATE: Evidence = { kind: 'state', accounts: ['j'], hasClaims: false, lastLt: 9n };
 
 beforeEach(() => {
   now = 1_000_000;
@@ -51,7 +51,7 @@ beforeEach(() => {
     isUnread: () => false,
     oldestUnread: 9,
   };
-  const boundsMs = { withNames: 60_000, plain: 300_000 };
+  const boundsMs = { withClaims: 60_000, plain: 300_000 };
   proofs = new Proofs({ touches, blocks, owners: { lookUps, settled }, now: clock, boundsMs });
   proofs.switched(true);
   proofs.caughtUp();
@@ -91,7 +91,7 @@ test('a block that is sent from the cache ends the proof of all answers about ow
   const page: Evidence = {
     kind: 'transfers',
     accounts: [transfersTo('x'), transfersFrom('x')],
-    hasNames: false,
+    hasClaims: false,
     hashes: new Set(),
     window: { fromLt: 0n, fromNow: 0 },
     last: undefined,

@@ -5,7 +5,7 @@ import type { BlockRow } from '../../../src/ton/block-facts.ts';
 import type { Evidence } from '../../../src/ton/evidence.ts';
 
 const START_MS = 1_000_000;
-const BOUNDS_MS = { withNames: 60_000, plain: 300_000 };
+const BOUNDS_MS = { withClaims: 60_000, plain: 300_000 };
 const UNREAD = 900;
 
 let now: number;
@@ -23,7 +23,7 @@ const row = (hash: string, { account = 'A', lt = 5n, seqno = 1, at = 0 } = {}): 
 const page = (hashes: readonly string[], more: Partial<Evidence & { kind: 'page' }> = {}): Evidence => ({
   kind: 'page',
   accounts: ['A'],
-  hasNames: false,
+  hasClaims: false,
   hashes: new Set(hashes),
   window: { fromLt: 0n, fromNow: 0 },
   ...more,
@@ -61,12 +61,12 @@ function open(maxBytes: number): void {
 
 describe('an answer is proven', () => {
   test('while no transaction of its accounts is seen, until its bound is over', () => {
-    const [plain, withNames] = [proofOf(page([])), proofOf(page([], { hasNames: true }))];
+    const [plain, withClaims] = [proofOf(page([])), proofOf(page([], { hasClaims: true }))];
     pass(59_999);
     proofs.read([row('one', { account: 'B' })]);
-    expect([plain.doubt, withNames.doubt]).toEqual([undefined, undefined]);
+    expect([plain.doubt, withClaims.doubt]).toEqual([undefined, undefined]);
     pass(1);
-    expect([plain.doubt, withNames.doubt]).toEqual([undefined, 'too-old']);
+    expect([plain.doubt, withClaims.doubt]).toEqual([undefined, 'too-old']);
     pass(240_000);
     expect(plain.doubt).toBe('too-old');
   });
@@ -102,7 +102,7 @@ describe('an answer is proven', () => {
   });
 
   test('by the lt of a state, for each of its accounts', () => {
-    const state: Evidence = { kind: 'state', accounts: ['A', 'B'], hasNames: false, lastLt: 7n };
+    const state: Evidence = { kind: 'state', accounts: ['A', 'B'], hasClaims: false, lastLt: 7n };
     const proof = proofOf(state);
     proofs.read([row('one', { lt: 7n }), row('two', { account: 'B', lt: 7n })]);
     expect(proof.doubt).toBe(undefined);

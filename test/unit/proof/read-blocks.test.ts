@@ -27,11 +27,25 @@ describe('a gap', () => {
     expect(blocks.mark).toBe(1500);
   });
 
-  test('above all blocks that were read holds the mark back to its last absence: a replica lags', () => {
-    blocks.headIs(HEAD + 1, 1000);
+  test('above all blocks that were read does not end the proof: a replica lags', () => {
+    blocks.headIs(HEAD, 900);
+    blocks.headIs(HEAD + 2, 1000);
     blocks.isAbsent(HEAD + 1, 1010);
-    blocks.headIs(HEAD + 1, 1450);
-    expect(blocks.mark).toBe(1010);
+    expect(blocks.mark).toBe(900);
+    blocks.isRead(HEAD + 1);
+    expect(blocks.mark).toBe(900);
+    blocks.isRead(HEAD + 2);
+    expect(blocks.mark).toBe(1000);
+  });
+
+  test('is not what a head is that a later answer lacks: the database may have fallen back', () => {
+    blocks.headIs(HEAD, 900);
+    blocks.headIs(HEAD + 1, 1000);
+    blocks.isAbsent(HEAD + 1, 1600);
+    blocks.headIs(HEAD + 1, 1700);
+    expect(blocks.mark).toBe(900);
+    blocks.isRead(HEAD + 1);
+    expect(blocks.mark).toBe(1700);
   });
 
   test('is given up by an answer of 60 s after it was first missed, however old its number is', () => {
@@ -63,6 +77,7 @@ describe('a gap', () => {
 
   test('begins nothing anew, however many there are', () => {
     const there = range(HEAD + 991, HEAD + 1000);
+    blocks.forgetHead();
     blocks.begin([...range(HEAD, HEAD), ...there], HEAD + 991, 1000);
     for (const seqno of there) blocks.isRead(seqno);
     expect(blocks.unread).toHaveLength(990);
@@ -95,23 +110,25 @@ describe('a gap', () => {
 });
 
 describe('the follower must begin anew', () => {
-  test('when the head jumps by more than 150 blocks, or more are to be read', () => {
-    blocks.headIs(HEAD + 150, 1000);
+  test('when the head jumps by more than 300 blocks, or more are to be read', () => {
+    blocks.headIs(HEAD + 300, 1000);
     expect(blocks.mustBeginAnew(1000)).toBe(false);
-    blocks.headIs(HEAD + 151, 1001);
+    blocks.headIs(HEAD + 301, 1001);
     expect(blocks.mustBeginAnew(1001)).toBe(true);
-    blocks.begin(range(HEAD - 848, HEAD + 151), HEAD + 152, 2000);
-    blocks.headIs(HEAD + 302, 2001);
+    blocks.begin(range(HEAD - 698, HEAD + 301), HEAD + 302, 2000);
+    blocks.headIs(HEAD + 602, 2001);
     expect([blocks.mustBeginAnew(2001), blocks.mark]).toEqual([true, Number.NEGATIVE_INFINITY]);
   });
 
-  test('when one of more than 150 gaps is there: its batch has been committed', () => {
-    const listed = range(HEAD - 800, HEAD + 199);
+  test('when one of more than 300 gaps is there: its batch has been committed', () => {
+    const listed = range(HEAD - 500, HEAD + 499);
     const withoutFirst = (gaps: number) => listed.filter((seqno) => seqno > HEAD + gaps || seqno <= HEAD);
-    blocks.begin(withoutFirst(150), HEAD + 200, 1000);
+    blocks.forgetHead();
+    blocks.begin(withoutFirst(300), HEAD + 500, 1000);
     blocks.isThere(HEAD + 1, 1100);
     expect(blocks.mustBeginAnew(1100)).toBe(false);
-    blocks.begin(withoutFirst(151), HEAD + 200, 2000);
+    blocks.forgetHead();
+    blocks.begin(withoutFirst(301), HEAD + 500, 2000);
     blocks.isThere(HEAD + 1, 2100);
     expect(blocks.mustBeginAnew(2100)).toBe(true);
   });
@@ -160,9 +177,9 @@ describe('a start that finds more blocks than can be read', () => {
   const begin = (first: number, last: number, at: number) => blocks.begin(range(first, last), last - 9, at);
 
   test.each([
-    [150, 0],
-    [151, 10_000],
-    [1000, 10_000],
+    [300, 0],
+    [301, 32_000],
+    [1000, 32_000],
     [1001, 60_000],
   ])('above the known head is repeated: %i blocks, for %i ms', (jump, ms) => {
     blocks.headIs(HEAD + jump, 1000);
@@ -174,9 +191,9 @@ describe('a start that finds more blocks than can be read', () => {
   });
 
   test('above the last one that was read, after two shorter jumps, is repeated', () => {
-    blocks.headIs(HEAD + 100, 1000);
-    blocks.headIs(HEAD + 200, 1100);
-    expect(begin(HEAD - 799, HEAD + 200, 2000)).toBe(10_000);
+    blocks.headIs(HEAD + 200, 1000);
+    blocks.headIs(HEAD + 400, 1100);
+    expect(begin(HEAD - 599, HEAD + 400, 2000)).toBe(10_000);
   });
 
   test('waits longer if there are even more blocks the next time', () => {
@@ -186,17 +203,28 @@ describe('a start that finds more blocks than can be read', () => {
     expect(begin(HEAD + 3100, HEAD + 4099, 72_000)).toBe(0);
   });
 
-  test('among its gaps is repeated after 10 s, and does not read them', () => {
+  test('among its gaps is repeated after 32 s, and does not read them', () => {
     const [first, last] = [HEAD - 799, HEAD + 200];
     blocks.begin(
-      range(first, last).filter((seqno) => seqno <= HEAD - 151 || seqno > HEAD),
+      range(first, last).filter((seqno) => seqno <= HEAD - 301 || seqno > HEAD),
       last + 1,
       1000,
     );
     blocks.forgetHead();
     expect(begin(first, last, 2000)).toBe(10_000);
-    expect(begin(first, last, 12_000)).toBe(0);
+    expect(begin(first, last, 33_999)).toBe(1);
+    expect(begin(first, last, 34_000)).toBe(0);
     expect(blocks.unread).toEqual(range(last - 9, last));
+  });
+
+  test('knows nothing until the blocks of its list are read: meanwhile others are left out', () => {
+    expect(blocks.mark).toBe(0);
+    blocks.lose();
+    expect(blocks.mark).toBe(Number.NEGATIVE_INFINITY);
+    expect([begin(HEAD - 399, HEAD + 600, 2000), blocks.mark]).toEqual([10_000, Number.NEGATIVE_INFINITY]);
+    expect([begin(HEAD - 319, HEAD + 680, 34_000), blocks.mark]).toEqual([0, Number.NEGATIVE_INFINITY]);
+    for (const seqno of blocks.unread) blocks.isRead(seqno);
+    expect(blocks.mark).toBe(34_000);
   });
 
   test('is not repeated when no blocks were followed before', () => {

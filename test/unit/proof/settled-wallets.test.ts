@@ -5,6 +5,7 @@ import type { BlockRow } from '../../../src/ton/block-facts.ts';
 import { showsRow } from '../../../src/ton/evidence.ts';
 import type { WalletRow } from '../../../src/ton/owned-wallets.ts';
 import {
+  type OwnerKey,
   ownerOf,
   TRANSFERS_TO_ANYBODY,
   transfersFrom,
@@ -13,6 +14,8 @@ import {
   WALLETS_OF_ANYBODY,
   walletsOf,
 } from '../../../src/ton/owner-keys.ts';
+import { makeAccount } from '../../../src/tools/simulator/accounts.ts';
+import { writeTransfer } from '../../../src/tools/simulator/transfer-body.ts';
 
 const ORDINARY = '/rX/aCDi/w2Ug+fg1iyBfYRniftK5YDIeIZtlZ2r1cA=';
 const RECIPIENT = '0:9DA971AF38D2F03ABDF308D5F91636A97E5A2B07A66C39D71D7CBAE3B032EDDC';
@@ -47,7 +50,7 @@ function shows(owner: string, lt?: number): boolean {
   const evidence = {
     kind: 'wallets',
     accounts: [walletsOf(owner), ...(lt === undefined ? [] : [ownerOf('j')])],
-    hasNames: false,
+    hasClaims: false,
     owner,
     jetton: undefined,
     omitsZero: false,
@@ -141,6 +144,21 @@ describe('a transfer', () => {
     expect(keysTouched(...keys, TRANSFERS_TO_ANYBODY, walletsOf(RECIPIENT))).toEqual(keys);
   });
 
+  test('to no account touches its sender and its wallet: the indexer lists it for them', () => {
+    const options = {
+      amount: 1,
+      queryId: 1n,
+      destination: undefined,
+      responseDestination: makeAccount('wallet', Buffer.alloc(32)),
+    };
+    const toNobody = { source: 'x', body: writeTransfer(options) };
+    settle(transaction(5, { transfer: toNobody }), walletOf('x', 5));
+    const keys = [transfersFrom('x'), transfersOf('j')];
+    expect(keysTouched(...keys, TRANSFERS_TO_ANYBODY, transfersTo(RECIPIENT))).toEqual(keys);
+    settled.shown([transaction(6, { transfer: toNobody })]);
+    expect(keys.map((key) => settled.firstShown([key], 0) === now)).toEqual([true, true]);
+  });
+
   test('touches nobody in an account that is no jetton wallet: anybody can send it', () => {
     settle(transaction(5, { transfer }));
     expect(keysTouched(transfersTo(RECIPIENT), transfersFrom('x'), transfersOf('j'))).toEqual([]);
@@ -209,7 +227,7 @@ describe('a transaction in an answer', () => {
 
   test('that is a transfer may change the transfers of its two parties, and of no other', () => {
     settled.shown([transaction(5, { transfer })]);
-    const isShown = (key: string) => settled.firstShown([key], 0) === now;
+    const isShown = (key: OwnerKey) => settled.firstShown([key], 0) === now;
     const keys = [transfersTo(RECIPIENT), transfersFrom('x'), transfersOf('j'), transfersTo('x')];
     expect(keys.map(isShown)).toEqual([true, true, true, false]);
   });

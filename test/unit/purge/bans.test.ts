@@ -12,7 +12,7 @@ const tagsOf = ({ key }: Entry) => key.split(' ');
 
 /** Bans that were learned in this order. */
 function bansOf(given: readonly Ban[], { now = (): number => 0 } = {}): Bans {
-  const bans = new Bans({ now });
+  const bans = new Bans(now);
   for (const ban of given) bans.raise(ban);
   return bans;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cacheKey, withoutNetwork } from '../../../src/ton/cache-key.ts';
+import { cacheKey, requestIn, withoutNetwork } from '../../../src/ton/cache-key.ts';
 import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
 import { cases } from '../../support/property-runs.ts';
 import { CACHED_NAMES, furtherMeanings } from './further-meanings.ts';
@@ -39,6 +39,17 @@ describe('the key of a call', () => {
         const reason = `two spellings of one ${meaning.operation} have different keys`;
         expect(second.request, reason).toEqual(first.request);
         expect(cacheKey('mainnet', second), reason).toBe(cacheKey('mainnet', first));
+      }),
+      RUNS,
+    );
+  });
+
+  test('has the whole request', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const call = callOf(meaning.operation, rawQuery, headers);
+        expect(requestIn(cacheKey('mainnet', call))).toEqual(call.request);
       }),
       RUNS,
     );

@@ -69,7 +69,10 @@ export type FurtherMeaning =
       readonly noAddressBook: boolean;
     } & FirstPage);
 
-type FurtherName = Exclude<OperationName, 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards'>;
+type FurtherName = Exclude<
+  OperationName,
+  'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards' | 'runGetMethod'
+>;
 
 export interface FirstPage {
   readonly limit: number | undefined;
@@ -94,7 +97,7 @@ interface Page extends FirstPage {
 }
 
 /**
- * The parameters of cached requests, from `docs/reference/answers.md`, without those that are dropped. A request with
+ * The parameters of cached requests, from `docs/reference/requests.md`, without those that are dropped. A request with
  * any other parameter is not cached.
  */
 export const CACHED_NAMES: Readonly<Record<FurtherName, readonly string[]>> = {

@@ -23,8 +23,11 @@ function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, r
   };
 }
 
-type FixedRule = Exclude<LifetimeRule, GrowingRule | 'notKept'>;
-const FIXED = Object.keys(ROWS).filter((rule) => rule !== 'notKept' && !rule.endsWith('Growing')) as FixedRule[];
+type WithoutLifetime = 'notKept' | 'methodResult';
+type FixedRule = Exclude<LifetimeRule, GrowingRule | WithoutLifetime>;
+const FIXED = Object.keys(ROWS).filter(
+  (rule) => !['notKept', 'methodResult'].includes(rule) && !rule.endsWith('Growing'),
+) as FixedRule[];
 const growing = (ageMs: number): Finality => ({
   rule: 'adjacentGrowing',
   newestNow: (ASKED_AT - ageMs) / 1000,

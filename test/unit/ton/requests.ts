@@ -21,12 +21,14 @@ export const EXAMPLES: Readonly<
   Record<
     OperationName,
     {
-      readonly queries: readonly [string, ...string[]];
+      readonly queries: readonly string[];
       readonly lists: readonly string[];
       readonly whenEmpty?: Finality['rule'];
     }
   >
 > = {
+  // It is requested by `POST`: see its own tests.
+  runGetMethod: { queries: [], lists: [] },
   pendingTraces: { queries: [`ext_msg_hash=${HASH_HEX}`, `account=${ACCOUNT}`], lists: ['traces'] },
   adjacentTransactions: {
     queries: [`hash=${HASH_HEX}`, `hash=${HASH_HEX}&direction=in`, `hash=${HASH_HEX}&direction=out`],

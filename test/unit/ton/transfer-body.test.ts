@@ -113,6 +113,12 @@ describe('the recipient', () => {
     ['no address', '00'],
     ['an address outside', `01${bitsOf(8, 9)}00000000`],
     ['an address of variable length', `110${bitsOf(8, 9)}${bitsOf(0, 32)}00000000`],
+  ])('is nobody if the body names %s', (_, address) => {
+    expect(recipientOf(transferTo(address, ''))).toBe('nobody');
+  });
+
+  test.each([
+    ['nothing', ''],
     ['half an address', STANDARD.slice(0, 200)],
     ['an address without its last bit', STANDARD.slice(0, -1)],
   ])('is none if the body names %s', (_, address) => {
@@ -150,7 +156,7 @@ describe('the recipient', () => {
         (bytes) => {
           const recipient = recipientIn(bytes.toString('base64'));
           if (typeof recipient === 'object') expect(recipient.account).toMatch(/^-?\d{1,3}:[0-9A-F]{64}$/);
-          else expect(['none', 'unreadable']).toContain(recipient);
+          else expect(['nobody', 'none', 'unreadable']).toContain(recipient);
         },
       ),
       cases(2000),

@@ -7,6 +7,33 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{- define "toncache.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (ternary .Release.Name "" .Values.serviceAccount.create) }}
+{{- end }}
+
+{{- /* What each pod of the chart has. */ -}}
+{{- define "toncache.pod" -}}
+{{- with include "toncache.serviceAccountName" . }}
+serviceAccountName: {{ . }}
+{{- end }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "toncache.env" -}}
 - { name: UPSTREAM_URL, value: {{ .Values.upstreamUrl | quote }} }
 - { name: NETWORK, value: {{ .Values.network }} }
@@ -15,13 +42,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
 {{- with .Values.secret }}
-{{- $optional := ternary ", optional: true" "" (eq $.Values.shape "sidecar") }}
 - name: REDIS_URL
-  valueFrom: { secretKeyRef: { name: {{ . }}, key: redis-url{{ $optional }} } }
+  valueFrom: { secretKeyRef: { name: {{ . }}, key: redis-url, optional: true } }
 - name: UPSTREAM_API_KEY
   valueFrom: { secretKeyRef: { name: {{ . }}, key: upstream-api-key, optional: true } }
 - name: ADMIN_TOKEN
-  valueFrom: { secretKeyRef: { name: {{ . }}, key: admin-token{{ $optional }} } }
+  valueFrom: { secretKeyRef: { name: {{ . }}, key: admin-token, optional: true } }
 {{- end }}
 {{- end }}
 
@@ -51,6 +77,9 @@ livenessProbe:
 # A sidecar container (restartPolicy Always): it starts before the service and ends after it.
 - name: toncache
   image: {{ include "toncache.image" . }}
+  {{- with .Values.image.pullPolicy }}
+  imagePullPolicy: {{ . }}
+  {{- end }}
   restartPolicy: Always
   ports:
     - { name: admin, containerPort: 9464 }

@@ -22,17 +22,18 @@ export function ask(path, options = {}) {
 }
 
 /**
- * Requests the numbers every second, while the page is open, with the moments since the last ones. `onState` gets
+ * Requests the numbers every second, while the page is open: at first alone, then with the history, then with the moments
+ * since the last ones. `onState` gets
  * `live`, or the reason why there are no numbers.
  */
 export async function watchNumbers(onNumbers, onState) {
-  for (let since = 0; ; ) {
+  for (let since; ; ) {
     try {
-      const response = await ask(`status.json?since=${since}`);
+      const response = await ask(since === undefined ? 'status.json' : `status.json?since=${since}`);
       const answer = await response.json();
       if (response.ok) {
         onNumbers(answer);
-        since = answer.at;
+        since = since === undefined ? 0 : answer.at;
       }
       onState(response.ok ? 'live' : `refused: ${answer.error}`);
     } catch {

@@ -3,7 +3,22 @@ import uPlot from './uplot.js';
 const SHOWN_SECONDS = 300;
 const HEIGHT = 150;
 const HEIGHT_ON_PHONE = 90;
-const SPARK_HEIGHT = 36;
+
+/** By color: each has that of its part of the flow. */
+const OUTCOMES = [
+  'hit-memory',
+  'hit-proven',
+  'stale',
+  'hit-redis',
+  'miss',
+  'collapsed',
+  'refused',
+  'invalid',
+  'failed',
+];
+
+const toMebi = (bytes) => bytes / 2 ** 20;
+const toMs = (seconds) => (seconds === undefined ? undefined : seconds * 1000);
 /** The tops of the axes, times a power of ten: half of each is an equally short number. */
 const TOPS = [1, 2, 4, 5, 6, 8, 10];
 const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
@@ -21,31 +36,48 @@ function color(name) {
 const timeOf = (at, withSeconds = false) =>
   new Date(at).toLocaleTimeString('en-GB', withSeconds ? { ...TIME, second: '2-digit' } : TIME);
 
+/** Opens all charts of the page, with their style sheet. Returns a function that adds moments to them. */
+export async function openCharts() {
+  const style = document.head.appendChild(document.createElement('link'));
+  [style.rel, style.href] = ['stylesheet', new URL('uplot.css', import.meta.url).pathname];
+  await new Promise((resolve) => style.addEventListener('load', resolve));
+  const charts = [
+    new Chart('chart-requests', OUTCOMES, ({ rates }) => OUTCOMES.map((outcome) => rates?.[outcome]), {
+      isStacked: true,
+    }),
+    new Chart('chart-latency', ['p50', 'p99'], ({ upstream }) => [upstream.p50Seconds, upstream.p99Seconds].map(toMs)),
+    new Chart('chart-slots', ['in use', 'queued'], ({ upstream }) => [upstream.inFlight, upstream.queued]),
+    new Chart('chart-memory', ['entries', 'RSS', 'heap'], ({ memory, process }) =>
+      [memory.bytes, process.rssBytes, process.heapBytes].map(toMebi),
+    ),
+  ];
+  return (moments) => {
+    for (const chart of charts) chart.show(moments);
+  };
+}
+
 /**
  * A chart of the last five minutes with a line for each name, or with stacked areas. Its legend has the newest values;
- * areas that were always 0 are left out. A sparkline has neither axes nor a legend: the figure above it shows the
- * newest value.
+ * areas that were always 0 are left out.
  */
-export class Chart {
+class Chart {
   #element;
   #names;
   #valuesOf;
   #isStacked;
-  #isSpark;
   #plot;
   #legend;
   #data;
 
   /** `valuesOf`: the values of a moment, in the order of the names; `undefined` leaves a gap. */
-  constructor(id, names, valuesOf, { isStacked = false, isSpark = false } = {}) {
+  constructor(id, names, valuesOf, { isStacked = false } = {}) {
     this.#element = document.getElementById(id);
     this.#names = names;
     this.#valuesOf = valuesOf;
     this.#isStacked = isStacked;
-    this.#isSpark = isSpark;
     this.#data = [[], ...names.map(() => [])];
     const grid = { stroke: () => color('--line') };
-    const axis = { show: !isSpark, stroke: () => color('--quiet'), grid };
+    const axis = { stroke: () => color('--quiet'), grid };
     const series = names.map((label, index) => {
       const own = () => color(`--c${index + 1}`);
       return isStacked
@@ -55,7 +87,6 @@ export class Chart {
     const options = {
       ...this.#size(),
       legend: { show: false },
-      ...(isSpark && { padding: [2, 0, 2, 0] }),
       cursor: { show: false },
       // The highest area is drawn first, and the lower ones over it.
       series: [{}, ...(isStacked ? series.reverse() : series)],
@@ -76,10 +107,8 @@ export class Chart {
       scales: { y: { range: (_, __, highest) => [0, topAbove(highest)] } },
     };
     this.#plot = new uPlot(options, this.#data, this.#element);
-    if (!isSpark) {
-      this.#legend = this.#element.parentElement.appendChild(document.createElement('p'));
-      this.#legend.className = 'legend';
-    }
+    this.#legend = this.#element.parentElement.appendChild(document.createElement('p'));
+    this.#legend.className = 'legend';
     new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#element);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#plot.redraw());
   }
@@ -94,7 +123,7 @@ export class Chart {
     while (this.#data[0].at(-1) - this.#data[0][0] > SHOWN_SECONDS) for (const column of this.#data) column.shift();
     const [times, ...columns] = this.#data;
     this.#plot.setData([times, ...(this.#isStacked ? stacked(columns) : columns)]);
-    if (!this.#isSpark) this.#showLegend(columns);
+    this.#showLegend(columns);
   }
 
   #showLegend(columns) {
@@ -114,12 +143,15 @@ export class Chart {
     );
     const title = this.#element.previousElementSibling.textContent;
     const said = shown.map(({ name, value }) => `${name} ${value}`).join(', ') || 'nothing';
+    this.#element.setAttribute('role', 'img');
     this.#element.setAttribute('aria-label', `${title}: ${said} now`);
   }
 
   #size() {
-    const height = innerWidth < 640 ? HEIGHT_ON_PHONE : HEIGHT;
-    return { width: Math.max(100, this.#element.clientWidth), height: this.#isSpark ? SPARK_HEIGHT : height };
+    return {
+      width: Math.max(100, this.#element.clientWidth),
+      height: innerWidth < 640 ? HEIGHT_ON_PHONE : HEIGHT,
+    };
   }
 }
 

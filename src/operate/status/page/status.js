@@ -1,8 +1,9 @@
 import { ask, useToken, watchNumbers } from './ask.js';
-import { Chart } from './charts.js';
+import { showFlow } from './flow.js';
 import { purgeOf } from './purge-of.js';
 import { shownRequest } from './shown-request.js';
 import { make, showIndexers, showOperations, showTable, warnIf } from './tables.js';
+import { titleOf, toldOf } from './told.js';
 import {
   blockOf,
   duration,
@@ -20,90 +21,36 @@ import {
   whole,
 } from './words.js';
 
-const OUTCOMES = [
-  'hit-memory',
-  'hit-redis',
-  'hit-proven',
-  'stale',
-  'collapsed',
-  'miss',
-  'invalid',
-  'refused',
-  'failed',
-];
-
 const byId = (id) => document.getElementById(id);
-const toMebi = (bytes) => bytes / 2 ** 20;
-const toMs = (seconds) => (seconds === undefined ? undefined : seconds * 1000);
-const perSecondOf = ({ rates }) => rates && OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
 
-const spark = (id, figureOf) => new Chart(id, [''], (moment) => [figureOf(moment)], { isSpark: true });
-const charts = [
-  spark('spark-requests', perSecondOf),
-  spark('spark-answered', ({ answeredRatio }) => answeredRatio),
-  spark('spark-saved', ({ savedRatio }) => savedRatio),
-  spark('spark-p99', ({ latency }) => toMs(latency.p99Seconds)),
-  new Chart('chart-requests', OUTCOMES, ({ rates }) => OUTCOMES.map((outcome) => rates?.[outcome]), {
-    isStacked: true,
-  }),
-  new Chart('chart-latency', ['p50', 'p99'], ({ upstream }) => [upstream.p50Seconds, upstream.p99Seconds].map(toMs)),
-  new Chart('chart-slots', ['in use', 'queued'], ({ upstream }) => [upstream.inFlight, upstream.queued]),
-  new Chart('chart-memory', ['entries', 'RSS', 'heap'], ({ memory, process }) =>
-    [memory.bytes, process.rssBytes, process.heapBytes].map(toMebi),
-  ),
-];
+/** A time of day in the browser's zone, with the date of another day. */
+function at(instant, now) {
+  const [day, today] = [instant, now].map((each) => new Date(each).toDateString());
+  const time = new Date(instant).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  return day === today ? time : `${day.split(' ').slice(1, 3).join(' ')}, ${time}`;
+}
 
-const LEVEL_STATES = { OK: 'good', DEGRADED: 'warn', FAILING: 'bad' };
+const BROWSER_CLOCK = { at, zone: '' };
 
-/** The link opens the one section of docs/incidents.md. */
-const stepsFor = ({ section }) => make('a', { href: `status/docs/${section}`, target: '_blank' }, 'What to do');
+/** What is shown now, by the id of its element: an element that stays the same keeps its focus. */
+const shown = new Map();
 
-/** The first line; below it all other conditions, of one indexer only one with the same steps. */
-function showLevel({ at, level, says, conditions }) {
-  const shown = new Set();
-  const distinct = conditions.filter(({ section, upstream }) => {
-    const key = `${section} ${upstream}`;
-    return !shown.has(key) && shown.add(key);
-  });
-  const [worst] = distinct;
-  const others = level === 'OK' ? distinct : distinct.slice(1);
-  byId('verdict').replaceChildren(says, ...(level === 'OK' ? [] : [' ', stepsFor(worst)]));
-  byId('verdict').className = LEVEL_STATES[level];
-  byId('conditions').replaceChildren(
-    ...others.map((each) => {
-      const age = duration(Math.round((at - each.since) / 1000));
-      return make(
-        'li',
-        { className: LEVEL_STATES[each.level.toUpperCase()] ?? '' },
-        `Also for ${age}: ${each.says} `,
-        stepsFor(each),
-      );
-    }),
-  );
-  document.title = level === 'OK' ? 'toncache' : `${level}: ${worst.says} – toncache`;
+/** The first line, the last hour, what happened, and the notes. */
+function showTold(message) {
+  const told = toldOf(message, BROWSER_CLOCK);
+  for (const [id, html] of Object.entries(told)) {
+    if (shown.get(id) !== html) byId(id).innerHTML = html;
+    shown.set(id, html);
+  }
+  document.documentElement.className = message.level.toLowerCase();
+  document.title = titleOf(message);
+  byId('notes').replaceChildren(...message.notes.map((says) => make('li', {}, `Note: ${says}`)));
 }
 
 function showAbout({ about, at }) {
   const { version, host, network, upstreams, startedAt } = about;
   byId('about').textContent =
     `${version} on ${host}, ${network}, up ${duration((at - startedAt) / 1000)}, indexer ${upstreams.join(', ')}`;
-}
-
-/** The four large figures: their text and their class. */
-function showFigures(message) {
-  const { answeredRatio: answered, savedRatio, latency, level } = message;
-  // One failure among thousands is less than all answered.
-  const shown = answered < 1 ? Math.min(answered, 0.999) : answered;
-  const figures = {
-    'spark-requests': [message.rates === undefined ? '–' : rate(perSecondOf(message))],
-    'spark-answered': [percent(shown), answered < 1 ? (level === 'FAILING' ? 'bad' : 'warn') : ''],
-    'spark-saved': [percent(savedRatio)],
-    'spark-p99': [duration(latency.p99Seconds), warnIf(latency.p99Seconds > 2)],
-  };
-  for (const [id, [text, className = '']] of Object.entries(figures)) {
-    byId(id).previousElementSibling.textContent = text;
-    byId(id).parentElement.className = className;
-  }
 }
 
 /** The tiles next to figures and charts: each with its name, its text and its class. */
@@ -198,19 +145,27 @@ byId('explain').addEventListener('submit', (event) => {
   void explain(byId('target').value);
 });
 let updatedAt;
+/** They are large, so they are loaded after the first numbers. */
+let charts;
 watchNumbers(
   (message) => {
     updatedAt = Date.now();
-    showLevel(message);
-    showFigures(message);
-    byId('hour').textContent = savedOf(message.hour);
+    showTold(message);
+    showFlow(message);
+    byId('saved').textContent = savedOf(message.hour);
     byId('slots-title').textContent = `Slots in use, of ${whole(message.upstream.limit)}, and queued requests`;
-    for (const chart of charts) chart.show(message.history);
     showAbout(message);
     showTiles(message);
     showOperations(message);
     showIndexers(message);
     showSecrets(message);
+    if (message.history === undefined) return;
+    charts ??= import('./charts.js').then(({ openCharts }) => openCharts());
+    charts
+      .then((show) => show(message.history))
+      .catch(() => {
+        charts = undefined;
+      });
   },
   (state) => {
     const isLive = state === 'live';
@@ -218,8 +173,10 @@ watchNumbers(
     document.body.classList.toggle('gone', !isLive);
     if (isLive) return;
     document.title = 'No connection – toncache';
-    byId('verdict').textContent = lostOf(state, updatedAt);
-    byId('verdict').className = '';
-    byId('conditions').replaceChildren();
+    document.documentElement.className = '';
+    for (const [id, text] of Object.entries({ level: lostOf(state, updatedAt), says: '', steps: '' })) {
+      byId(id).textContent = text;
+      shown.delete(id);
+    }
   },
 );

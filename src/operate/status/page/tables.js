@@ -24,8 +24,11 @@ export function showTable(id, columns, rows, ifEmpty = '') {
   const head = Object.entries(columns);
   const body = rows.map((cells) => {
     const row = make('tr', {});
-    for (const [index, [name, className]] of head.entries()) {
-      const cell = make('td', { className }, ...[cells[index]].flat());
+    for (const [index, content] of cells.entries()) {
+      const [name, className] = head[index];
+      const cell = make('td', { className }, ...[content].flat());
+      // A row of one cell.
+      if (cells.length === 1) cell.colSpan = head.length;
       cell.dataset.name = name;
       row.append(cell);
     }
@@ -36,7 +39,8 @@ export function showTable(id, columns, rows, ifEmpty = '') {
 }
 
 /** Highlighted text for a problem. */
-const marked = (text, className) => (text === '' || className === '' ? text : make('strong', { className }, text));
+export const marked = (text, className) =>
+  text === '' || className === '' ? text : make('strong', { className }, text);
 
 /** By the rule of the first line: more than 1 % is an outage. */
 const failingState = ({ perSecond, failedPerSecond }) =>
@@ -57,10 +61,17 @@ export function worstFirst(rows, stateOf) {
   return rows.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function breakerOf({ breakersOpenAt, notServedBy, closedDespite }, minimumKeys) {
-  const open = breakersOpenAt.length === 0 ? '' : `open at ${breakersOpenAt.join(', ')}`;
-  const notServed = notServedBy.length === 0 ? '' : `not served by ${notServedBy.join(', ')}`;
-  if (open || notServed) return [marked(open, 'bad'), open && notServed ? '; ' : '', marked(notServed, 'warn')];
+function breakerOf({ breakersOpenAt, breakersHalfOpenAt, notServedBy, closedDespite }, minimumKeys) {
+  const words = [
+    ['open at', breakersOpenAt, 'bad'],
+    ['half-open at', breakersHalfOpenAt, ''],
+    ['not served by', notServedBy, 'warn'],
+  ].filter(([, names]) => names.length > 0);
+  if (words.length > 0)
+    return words.flatMap(([what, names, className], place) => [
+      place > 0 ? '; ' : '',
+      marked(`${what} ${names.join(', ')}`, className),
+    ]);
   const why = {
     'few-keys': `closed, fewer than ${minimumKeys} keys`,
     'few-failures': 'closed, fewer than half fail',
@@ -85,8 +96,11 @@ const OPERATION_COLUMNS = {
   'Circuit breaker': 'words',
 };
 
+/** Operations without requests are one row. */
 export function showOperations({ operations, about }) {
-  const rows = worstFirst(operations, operationState).map((its) => [
+  const used = operations.filter((its) => its.perSecond > 0);
+  const idle = operations.length - used.length;
+  const rows = worstFirst(used, operationState).map((its) => [
     marked(its.operation, failingState(its)),
     rate(its.perSecond),
     failedOf(its),
@@ -94,12 +108,21 @@ export function showOperations({ operations, about }) {
     duration(its.p99Seconds),
     breakerOf(its, about.breakerMinimumKeys),
   ]);
+  if (idle > 0) rows.push([`${idle} without requests`]);
   showTable('operations', OPERATION_COLUMNS, rows);
 }
 
-const INDEXER_STATES = { healthy: 'good', idle: '', unhealthy: 'bad', 'lacks blocks': 'bad', 'another chain': 'bad' };
+const INDEXER_STATES = {
+  healthy: 'good',
+  idle: '',
+  unhealthy: 'bad',
+  unreachable: 'bad',
+  'lacks blocks': 'bad',
+  'another chain': 'bad',
+  'stands still': 'bad',
+};
 
-const indexerState = ({ state }) => INDEXER_STATES[state] ?? 'warn';
+export const indexerState = ({ state }) => INDEXER_STATES[state] ?? 'warn';
 
 const INDEXER_COLUMNS = {
   Indexer: '',

@@ -4,6 +4,22 @@ export const percent = (part) => (part === undefined ? '–' : `${(part * 100).t
 /** A rate, short enough for a tile. */
 export const rate = (value) => (value < 100 ? value.toFixed(1) : whole(value));
 
+/** A rate with at most three digits: `9.6`, `123`, `1.2k`. */
+export function short(value) {
+  const [size, unit] = [
+    [1, ''],
+    [1000, 'k'],
+    [1_000_000, 'M'],
+  ].find(([each]) => value < 999.5 * each) ?? [1_000_000, 'M'];
+  return `${(value / size).toFixed(value / size < 99.95 ? 1 : 0)}${unit}`;
+}
+
+/** A share for people, 0 to 1, in whole percents: only all are 100 %. */
+export const share = (part) => `${Math.floor(100 * part)} %`;
+
+/** The requests of a flow that got no response. */
+export const lostIn = ({ refused, failed }) => refused + failed;
+
 /** A whole number. */
 export const whole = (value) => Math.round(value).toLocaleString('en');
 
@@ -60,6 +76,7 @@ export function freshnessOf(freshForMs) {
 /** The answers of an indexer a second: by status code, the most frequent first, and how requests failed without one. */
 export const statusesOf = (statuses) =>
   Object.entries(statuses)
+    .filter(([, perSecond]) => perSecond > 0)
     .sort(([, a], [, b]) => b - a)
     .map(([status, perSecond]) => `${status.replace('upstream-', '')}: ${rate(perSecond)}`)
     .join(', ') || '–';

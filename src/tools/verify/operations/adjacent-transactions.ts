@@ -32,7 +32,7 @@ async function checkIndexerAgrees(run: Run, hash: Buffer): Promise<void> {
   for (const spelling of [hex, base64url]) {
     const direct = await run.indexer.ask(target(spelling));
     if (direct.status !== answered.status || !isUnchanged(answered.body, direct.body)) {
-      problems.push(`the indexer has another answer for ${spelling} (status ${direct.status})`);
+      problems.push(`the indexer sends another response for ${spelling} (status ${direct.status})`);
     }
   }
   run.report.add({ check: 'canonical spelling', asked: target(base64), problems, detail: `${answered.status}` });

@@ -20,6 +20,17 @@ describe('the most requested keys', () => {
     );
   });
 
+  it('have no known share until 20 requests were counted, of several keys', () => {
+    const keys = new TopKeys(NEVER_SKIPS, () => 0);
+    for (let request = 0; request < 19; request++) keys.count(request < 15 ? 'one' : 'other');
+    expect(keys.mostShare).toBe(0);
+    keys.count('other');
+    expect(keys.mostShare).toBe(0.75);
+    const alone = new TopKeys(NEVER_SKIPS, () => 0);
+    for (let request = 0; request < 100; request++) alone.count('one');
+    expect(alone.mostShare).toBe(0);
+  });
+
   it('are forgotten without further requests', () => {
     let now = 0;
     const keys = new TopKeys(NEVER_SKIPS, () => now);

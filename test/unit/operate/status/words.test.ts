@@ -74,13 +74,14 @@ test('operations with problems come first, and the others keep their order', () 
     perSecond: 10,
     failedPerSecond: 0,
     breakersOpenAt: [],
+    breakersHalfOpenAt: [],
     notServedBy: [],
     ...its,
   });
   const rows = [
     operation('a', {}),
     operation('few fail', { failedPerSecond: 0.05 }),
-    operation('b', {}),
+    operation('b', { breakersHalfOpenAt: ['x:1'] }),
     operation('fails', { failedPerSecond: 5 }),
     operation('not served', { notServedBy: ['x:1'] }),
     operation('open', { breakersOpenAt: ['x:1'] }),

@@ -15,7 +15,7 @@ describe.each(OPERATIONS)('%s', (name) => {
 
   test('shows each transaction up to that of its row, for a minute', () => {
     const evidence = evidenceIn(ROW);
-    expect(evidence).toMatchObject({ accounts: [ACCOUNT], hasNames: true });
+    expect(evidence).toMatchObject({ accounts: [ACCOUNT], hasClaims: true });
     const shows = (lt: bigint) => evidence && showsRow(evidence, { lt, hash: '', now: 0 });
     expect([shows(50n), shows(51n)]).toEqual([true, false]);
   });

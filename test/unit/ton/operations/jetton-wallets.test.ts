@@ -94,10 +94,10 @@ describe('the wallets of an owner', () => {
     [false, listOf(ROW)],
     [false, listOf({ ...ROW, mintless_info: null })],
     [true, listOf({ ...ROW, mintless_info: { is_claimed: false } })],
-    [true, { ...listOf(ROW), address_book: { [OWNER]: {} } }],
-    [true, { ...listOf(ROW), metadata: { [JETTON]: {} } }],
-  ])('have names or what is claimed of a mintless jetton: %s', (hasNames, body) => {
-    expect(evidenceIn(BY_OWNER, body)?.hasNames).toBe(hasNames);
+    [false, { ...listOf(ROW), address_book: { [OWNER]: {} } }],
+    [false, { ...listOf(ROW), metadata: { [JETTON]: {} } }],
+  ])('show what is claimed of a mintless jetton: %s', (hasClaims, body) => {
+    expect(evidenceIn(BY_OWNER, body)?.hasClaims).toBe(hasClaims);
   });
 
   test('are ordered by the newest transaction of each wallet', () => {
@@ -109,7 +109,7 @@ describe('the wallets of an owner', () => {
 describe('one jetton wallet', () => {
   test('is proven by its own transactions, and for a minute', () => {
     const evidence = evidenceIn(`address=${ADDRESS}`, listOf(ROW));
-    expect(evidence).toEqual({ kind: 'state', accounts: [ADDRESS], hasNames: true, lastLt: 50n });
+    expect(evidence).toEqual({ kind: 'state', accounts: [ADDRESS], hasClaims: true, lastLt: 50n });
     expect(call(`address=${ADDRESS}`).operation.touchedBy?.(call(`address=${ADDRESS}`).request)).toBe(undefined);
   });
 
