@@ -6,17 +6,16 @@ import { listOf, OwnersWorld, receivedBy } from './owners-world.ts';
 // Real clocks, because the follower uses them.
 
 let world: OwnersWorld;
-let older: OwnersWorld;
 
 beforeAll(async () => {
-  [world, older] = await Promise.all([OwnersWorld.open('1.3'), OwnersWorld.open('1.2')]);
+  world = await OwnersWorld.open();
 });
 
-afterAll(() => Promise.all([world[Symbol.asyncDispose](), older[Symbol.asyncDispose]()]));
+afterAll(() => world[Symbol.asyncDispose]());
 
 /** The wallets of an owner, as toncache lists them: address and balance. */
-async function listed(of: OwnersWorld, owner: Account, more = ''): Promise<readonly (readonly [string, string])[]> {
-  return JSON.parse((await of.proxy.ask(`${listOf(owner)}${more}`)).text).jetton_wallets.map(
+async function listed(owner: Account, more = ''): Promise<readonly (readonly [string, string])[]> {
+  return JSON.parse((await world.proxy.ask(`${listOf(owner)}${more}`)).text).jetton_wallets.map(
     (row: Record<string, string>) => [row['address'], row['balance']],
   );
 }
@@ -25,9 +24,9 @@ describe('the list of the jetton wallets of an owner', () => {
   test('is proven, also while it is empty, and shows a new wallet as soon as blocks do', async () => {
     const owner = world.spareAccount();
     await world.untilProven(listOf(owner));
-    expect(await listed(world, owner)).toEqual([]);
+    expect(await listed(owner)).toEqual([]);
     await world.mint(owner);
-    await expect.poll(() => listed(world, owner), PATIENCE).toEqual([[world.walletOf(owner).address, '100']]);
+    await expect.poll(() => listed(owner), PATIENCE).toEqual([[world.walletOf(owner).address, '100']]);
     await world.untilProven(listOf(owner));
   });
 
@@ -37,7 +36,7 @@ describe('the list of the jetton wallets of an owner', () => {
     await world.untilProven(listOf(owner));
     world.act(account, { kind: 'become', owner, master: world.master() });
     await world.untilListed(owner, account);
-    await expect.poll(() => listed(world, owner), PATIENCE).toEqual([[account.address, expect.anything()]]);
+    await expect.poll(() => listed(owner), PATIENCE).toEqual([[account.address, expect.anything()]]);
     await world.untilProven(listOf(owner));
   });
 
@@ -49,23 +48,19 @@ describe('the list of the jetton wallets of an owner', () => {
     await world.untilProven(listOf(next));
     world.act(wallet, { kind: 'give', to: next });
     await world.untilListed(next, wallet);
-    await expect.poll(() => listed(world, next), PATIENCE).toEqual([[wallet.address, '100']]);
-    await expect.poll(() => listed(world, owner), PATIENCE).toEqual([]);
+    await expect.poll(() => listed(next), PATIENCE).toEqual([[wallet.address, '100']]);
+    await expect.poll(() => listed(owner), PATIENCE).toEqual([]);
     await world.untilProven(listOf(owner));
     await world.untilProven(listOf(next));
   });
 
-  test('loses a deleted wallet in 1.3, and keeps it in 1.2', async () => {
-    const [owner, keeper] = [world.spareAccount(), older.spareAccount()];
-    await Promise.all([world.mint(owner), older.mint(keeper)]);
+  test('loses a deleted wallet', async () => {
+    const owner = world.spareAccount();
+    await world.mint(owner);
     await world.untilProven(listOf(owner));
-    await older.untilProven(listOf(keeper));
     world.act(world.walletOf(owner), { kind: 'delete' });
-    older.act(older.walletOf(keeper), { kind: 'delete' });
-    await expect.poll(() => listed(world, owner), PATIENCE).toEqual([]);
+    await expect.poll(() => listed(owner), PATIENCE).toEqual([]);
     await world.untilProven(listOf(owner));
-    await older.untilProven(listOf(keeper));
-    expect(await listed(older, keeper)).toHaveLength(1);
   });
 
   test('without zero balances is proven while a wallet in it is empty', async () => {
@@ -74,7 +69,7 @@ describe('the list of the jetton wallets of an owner', () => {
     const target = '&exclude_zero_balance=true';
     await world.untilProven(`${listOf(owner)}${target}`);
     world.act(world.walletOf(owner), { kind: 'send', from: owner, to: receiver, amount: 100 });
-    await expect.poll(() => listed(world, owner, target), PATIENCE).toEqual([]);
+    await expect.poll(() => listed(owner, target), PATIENCE).toEqual([]);
     await world.untilProven(`${listOf(owner)}${target}`);
   });
 
@@ -162,17 +157,4 @@ test('other answers stay proven while every look-up comes from a replica that la
   } finally {
     world.indexer.replicas[0].lagPart('jettons', 0);
   }
-});
-
-test('look-ups go to the indexer that has the blocks, although one that is behind is as fast', async () => {
-  await using both = await OwnersWorld.open('1.3', undefined, { behindMs: 2500 });
-  const counted = [both.indexer, both.behind].map((indexer) => {
-    const counts = { lookUps: 0 };
-    indexer?.requests.on('request', ({ target }) => {
-      if (target.startsWith('/api/v3/jetton/wallets?address=')) counts.lookUps++;
-    });
-    return counts;
-  });
-  await expect.poll(() => counted[0]?.lookUps, PATIENCE).toBeGreaterThan(20);
-  expect(counted[1]?.lookUps).toBe(0);
 });

@@ -10,8 +10,8 @@ import { PATIENCE } from './followed-world.ts';
 const OPERATIONS =
   'transactions,addressInformation,accountStates,walletStates,jetton/wallets,jetton/masters,jetton/transfers';
 /** Enough polled owners that the follower and its look-ups pay for themselves. */
-const OWNERS = 60;
-const POLL_EVERY_MS = 450;
+const OWNERS = 30;
+const POLL_EVERY_MS = 600;
 /** Accounts that do nothing themselves. */
 const IDLE = 200;
 
