@@ -60,7 +60,7 @@ export const CENSUS = {
   },
   widgetBalance: {
     client: 'AppKit, walletkit',
-    use: 'widgets (swap, staking, onramp): balance',
+    use: 'balance, in widgets (swap, staking, onramp)',
     everySeconds: 5,
     path: 'addressInformation?include_boc=true&address=ACCOUNT',
     fate: 'proven',
@@ -68,7 +68,7 @@ export const CENSUS = {
   },
   widgetWalletAddress: {
     client: 'AppKit, walletkit',
-    use: 'widgets: `get_wallet_address` for each token',
+    use: '`get_wallet_address` for each token, in widgets',
     everySeconds: 5,
     path: 'runGetMethod',
     body: '{"address":"MASTER","method":"get_wallet_address","stack":[{"type":"slice","value":"CELL"}]}',
@@ -77,7 +77,7 @@ export const CENSUS = {
   },
   widgetWalletData: {
     client: 'AppKit, walletkit',
-    use: 'widgets: `get_wallet_data` for each token',
+    use: '`get_wallet_data` for each token, in widgets',
     everySeconds: 5,
     path: 'runGetMethod',
     body: '{"address":"WALLET","method":"get_wallet_data","stack":[]}',
@@ -86,7 +86,7 @@ export const CENSUS = {
   },
   stakingPool: {
     client: 'AppKit, walletkit',
-    use: 'staking widget: `get_pool_full_data`',
+    use: '`get_pool_full_data`, in the staking widget',
     everySeconds: 5,
     path: 'runGetMethod',
     body: '{"address":"POOL","method":"get_pool_full_data","stack":[]}',
@@ -95,7 +95,7 @@ export const CENSUS = {
   },
   stakingPoolBalance: {
     client: 'AppKit, walletkit',
-    use: 'staking widget: balance of the pool',
+    use: 'balance of the pool, in the staking widget',
     everySeconds: 5,
     path: 'addressInformation?include_boc=true&address=POOL',
     fate: 'proven',
@@ -111,7 +111,7 @@ export const CENSUS = {
   },
   waitTransaction: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message: if none is pending',
+    use: 'wait for a sent message, if no trace is pending',
     everySeconds: 2,
     path: 'traces?tx_hash=EXTERNAL',
     fate: 'collapsed',
@@ -119,7 +119,7 @@ export const CENSUS = {
   },
   waitTrace: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message: at the same time',
+    use: 'wait for a sent message, in parallel',
     everySeconds: 2,
     path: 'traces?trace_id=EXTERNAL',
     fate: 'collapsed',
@@ -127,7 +127,7 @@ export const CENSUS = {
   },
   waitMessage: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message: at the same time',
+    use: 'wait for a sent message, in parallel',
     everySeconds: 2,
     path: 'traces?msg_hash=EXTERNAL',
     fate: 'cached',
@@ -149,14 +149,14 @@ export const CENSUS = {
   },
   jettonMaster: {
     client: 'AppKit, walletkit',
-    use: 'a jetton',
+    use: 'a jetton master',
     path: 'jetton/masters?address=OTHER&offset=0&limit=1',
     fate: 'proven',
     why: PROVEN,
   },
   names: {
     client: 'AppKit, walletkit',
-    use: 'a name',
+    use: 'a DNS name',
     path: 'dns/records?domain=alice.ton&limit=1&offset=0',
     fate: 'collapsed',
     why: OWN_PATH,
@@ -223,7 +223,7 @@ export const CENSUS = {
   },
   walletState: {
     client: 'MyTonWallet',
-    use: 'wallet (every 3 s without a stream)',
+    use: 'wallet state (every 3 s without a stream)',
     everySeconds: 60,
     path: 'walletStates?address=ACCOUNT&_=NOW',
     fate: 'proven',
@@ -331,7 +331,7 @@ export const CENSUS = {
   },
   explorerBlock: {
     client: 'Explorers',
-    use: 'a shard block',
+    use: 'transactions of a shard block',
     path: 'transactions?workchain=-1&shard=8000000000000000&seqno=SEQNO&limit=100&offset=100',
     fate: 'collapsed',
     why: `${NO_FORM}: use \`transactionsByMasterchainBlock\``,
