@@ -118,7 +118,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const onServerTime = dependencies.now === undefined ? clock.learn : () => {};
   const tiers = openTiers(context, { connect, instance, onServerTime });
   const { memory, gzip, redis, purges, instances } = tiers;
-  const offset = "Time by which the clock of Redis is ahead of this machine's.";
+  const offset = "How far the clock of Redis is ahead of this machine's clock.";
   metrics.gauge('redis_clock_offset_seconds', offset, () => (redis === undefined ? 0 : clock.aheadOfWallMs / 1000));
   const indexers = openIndexers(context, { scripting: instance === '' ? undefined : redis?.connection, instances });
   // May be left out, as the folder `proof/`: then no answers are proven, and nothing else changes.

@@ -27,20 +27,20 @@ export function addIndexerGauges(
     'Time since the newest block of each indexer last changed. Absent without head polls.',
     () => seconds(head.lastWord?.sameForMs),
   );
-  gauge('upstream_backup', '1 if the indexer is a backup, else 0.', () => Number(route.isBackup));
+  gauge('upstream_backup', '1 if the indexer is a backup, otherwise 0.', () => Number(route.isBackup));
   gauge('upstream_slots_in_use', 'Slots in use at each indexer.', () => route.slots.inUse);
   gauge('upstream_peak_latency_seconds', 'The longest time that a recent request to each indexer took.', () =>
     seconds(route.health?.peakMs ?? 0),
   );
-  gauge('upstream_unhealthy', '1 while requests to an indexer fail, so that the others are used; else 0.', () =>
+  gauge('upstream_unhealthy', '1 while requests to an indexer fail and others are used, otherwise 0.', () =>
     Number(route.health?.isHealthy === false),
   );
-  gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}: until it answers again; else 0.`, () =>
+  gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}, until it answers again; otherwise 0.`, () =>
     Number(!pause.breaker.isClosed),
   );
-  const help = '1 while the circuit breaker of an operation at an indexer is open: misses are refused; else 0.';
+  const help = '1 while the circuit breaker of an operation at an indexer is open: misses are refused. Otherwise 0.';
   const halfOpen =
-    '1 while the circuit breaker of an operation at an indexer is half-open: the next miss is its trial; else 0.';
+    '1 while the circuit breaker of an operation at an indexer is half-open: the next miss is a trial. Otherwise 0.';
   for (const [operation, { breaker }] of breakers) {
     const labels = { upstream, operation };
     metrics.gauge('circuit_breaker_open', help, () => Number(breaker.state === 'open'), labels);
@@ -48,10 +48,10 @@ export function addIndexerGauges(
   }
   gauge(
     'upstream_lag_blocks',
-    'Blocks by which each indexer lags behind the newest known block.',
+    'Number of blocks that each indexer lags behind the newest known block.',
     () => heads?.lag(route.index) ?? 0,
   );
-  gauge('upstream_behind', '1 while an indexer is too far behind to be used; else 0.', () =>
+  gauge('upstream_behind', '1 while an indexer is too far behind to be used, otherwise 0.', () =>
     Number(heads?.isBehind(route.index) === true),
   );
 }

@@ -73,12 +73,12 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
   metrics.gauge('upstream_requests_in_flight', 'Requests in flight at all indexers.', () => ofClients.inFlight);
   metrics.gauge(
     'upstream_concurrency_limit',
-    'Slots of all indexers except backups: maximum concurrent requests for cached operations.',
+    'Maximum concurrent requests for cached operations: the slots of all indexers except backups.',
     () => replicas.reduce((sum, { route }) => sum + route.slots.max, 0),
   );
-  metrics.gauge('upstream_requests_queued', 'Requests that wait for a slot at an indexer.', () => ofClients.waiting);
+  metrics.gauge('upstream_requests_queued', 'Requests waiting for a slot at an indexer.', () => ofClients.waiting);
   for (const operation of operations.names) {
-    const help = 'Time that a miss would wait for a slot at an indexer now.';
+    const help = 'Time for which a new miss would have to wait for a slot at an indexer.';
     const wait = () => ofClients.expectedWaitMs(operation) / 1000;
     metrics.gauge('upstream_expected_wait_seconds', help, wait, { operation });
   }

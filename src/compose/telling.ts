@@ -56,21 +56,21 @@ export function openTelling({ settings, operations, logger, logOutput, monotonic
   const episodes = new Episodes({ now, ...episodeLog(logger, indexers.length) });
   const errors = new IndexerErrors({ events, conditions, now, indexers });
   events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
-  metrics.gauge('build_info', 'The running versions, as labels.', () => 1, {
+  metrics.gauge('build_info', 'The running versions of toncache and Node, as labels.', () => 1, {
     version: VERSION,
     node: process.version,
   });
   metrics.gauge('verdict', 'How clients are served: 0 OK, 1 DEGRADED, 2 FAILING.', () => conditions.level);
   metrics.add({
     name: 'condition',
-    help: '1 while a condition is present, 0 once it is over: docs/incidents.md lists them.',
+    help: '1 while a condition is present, 0 once it is over. docs/incidents.md lists all conditions.',
     type: 'gauge',
     labelNames: ['name', 'level', 'upstream', 'operation'],
     read: () => conditions.samples,
   });
   metrics.add({
     name: 'log_lines_dropped_total',
-    help: 'Log lines dropped because standard output does not take them: a full disk, or a reader that is slow or gone.',
+    help: 'Log lines dropped because they cannot be written to standard output: the disk is full, or the reader is slow or gone.',
     type: 'counter',
     labelNames: [],
     read: () => [{ value: logOutput.dropped, labels: {} }],

@@ -33,7 +33,7 @@ export function countEvents(dependencies: EventCountsDependencies) {
   const { metrics, timeoutMs, slowMs } = dependencies;
   const bounds = boundsUpTo(timeoutMs, slowMs);
   countRedis(dependencies);
-  const help = 'Passed-through requests that may be collapsed with identical ones, by how they were answered.';
+  const help = 'Passed-through requests that may be collapsed with identical requests, by how they were answered.';
   metrics.count('passthrough_collapsible_requests_total', help, ['result'], {
     'rest-answered': ({ result }) => [result],
   });
@@ -51,7 +51,7 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
   // Each answered request, once; failed ones here and in `request_failures_total`.
   const requests = metrics.count(
     'requests_total',
-    'Requests for cached operations, passed-through ones and those for streams, by how they were answered.',
+    'Requests for cached operations, passed-through requests and requests for streams, by how they were answered.',
     ['operation', 'outcome'],
     { answered: ({ operation, outcome }) => [operation, outcome] },
   );
@@ -64,7 +64,7 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
   // The requests of these loads may still get a stale answer.
   const loads = metrics.count(
     'loads_refused_total',
-    'Refused loads, for which no request was sent.',
+    'Loads that were refused, so no request was sent.',
     ['operation', 'reason'],
     { 'load-refused': ({ operation, reason }) => [operation, reason] },
   );
@@ -90,7 +90,7 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
   );
   const waited = metrics.time(
     'request_duration_seconds',
-    'Time from request to response. A hit in memory is only timed if its request had to wait.',
+    'Time from request to response. Hits in memory are timed only if the request had to wait.',
     ['operation', 'outcome'],
     { waited: ({ ms, operation, outcome }) => [ms, [operation, outcome]] },
     bounds,
@@ -104,15 +104,15 @@ function countAnswers(metrics: Metrics) {
   });
   metrics.count(
     'answers_regressed_total',
-    'Responses from an indexer that were less complete than the cached one, which was served instead: replica lag.',
+    'Responses from an indexer that were less complete than the cached one, because a replica lags. Clients got the cached one.',
     ['operation'],
     { regressed: ({ operation }) => [operation] },
   );
-  metrics.count('lease_waits_total', 'Loads that waited for the lease of another instance.', ['operation'], {
+  metrics.count('lease_waits_total', 'Loads that waited because another instance had the lease.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
-  const older = 'Responses served that were less complete than an earlier one that toncache remembers.';
-  const evicted = 'Fresh entries evicted from the memory tier: with more memory they would have been hits.';
+  const older = 'Served responses that were less complete than an earlier response that toncache remembers.';
+  const evicted = 'Fresh entries evicted from the memory tier. With more memory, they would have been hits.';
   metrics.count('bodies_compressed_total', 'Response bodies compressed with gzip.', [], { compressed: () => [] });
   return {
     olderAnswers: metrics.count('older_answers_served_total', older, [], { 'older-answer': () => [] }),
@@ -150,7 +150,7 @@ function countRedis({ metrics, events }: EventCountsDependencies): void {
     'redis-read': ({ outcome }) => ['read', outcome],
     'redis-write': ({ outcome }) => ['write', outcome],
   });
-  metrics.time('redis_call_duration_seconds', 'Time of Redis calls, including encoding and decoding.', ['call'], {
+  metrics.time('redis_call_duration_seconds', 'Duration of Redis calls, including encoding and decoding.', ['call'], {
     'redis-read': ({ durationMs }) => [durationMs, ['read']],
     'redis-write': ({ durationMs }) => [durationMs, ['write']],
   });

@@ -26,8 +26,8 @@ export interface CensusRow {
 /** The settings of docs/start/your-clients.md. */
 export const SETTINGS = { CACHE_OPERATIONS: 'all,passthrough', PASSTHROUGH: 'on' };
 
-const PROVEN = 'blocks show every change of the account';
-const PROVEN_BY_OWNER = 'blocks and look-ups of owners show every change';
+const PROVEN = 'blocks show every change to the account';
+const PROVEN_BY_OWNER = 'blocks and owner look-ups show every change';
 const FINAL = 'a final response is cached';
 const OWN_PATH = 'not a cached operation';
 const NO_FORM = 'this form is not cached';
@@ -40,7 +40,7 @@ export const CENSUS = {
     everySeconds: 15,
     path: 'addressInformation?include_boc=true&address=ACCOUNT',
     fate: 'proven',
-    why: `${PROVEN}; no version reads \`include_boc\``,
+    why: `${PROVEN}; no indexer version reads \`include_boc\``,
   },
   jettons: {
     client: 'AppKit, walletkit',
@@ -56,11 +56,11 @@ export const CENSUS = {
     everySeconds: 15,
     path: 'nft/items?owner_address=ACCOUNT&limit=10&offset=0',
     fate: 'collapsed',
-    why: `${OWN_PATH}: transactions of other accounts change it`,
+    why: `${OWN_PATH}: transactions of other accounts change the list`,
   },
   widgetBalance: {
     client: 'AppKit, walletkit',
-    use: 'widgets (swap, staking, onramp): balance',
+    use: 'balance, in widgets (swap, staking, onramp)',
     everySeconds: 5,
     path: 'addressInformation?include_boc=true&address=ACCOUNT',
     fate: 'proven',
@@ -68,34 +68,34 @@ export const CENSUS = {
   },
   widgetWalletAddress: {
     client: 'AppKit, walletkit',
-    use: 'widgets: `get_wallet_address` of each token',
+    use: '`get_wallet_address` for each token, in widgets',
     everySeconds: 5,
     path: 'runGetMethod',
     body: '{"address":"MASTER","method":"get_wallet_address","stack":[{"type":"slice","value":"CELL"}]}',
     fate: 'proven',
-    why: 'the code and data of the master have not changed',
+    why: 'the code and data of the jetton master have not changed',
   },
   widgetWalletData: {
     client: 'AppKit, walletkit',
-    use: 'widgets: `get_wallet_data` of each token',
+    use: '`get_wallet_data` for each token, in widgets',
     everySeconds: 5,
     path: 'runGetMethod',
     body: '{"address":"WALLET","method":"get_wallet_data","stack":[]}',
     fate: 'proven',
-    why: 'the wallet has had no transaction since',
+    why: 'the wallet has had no transaction since the last result',
   },
   stakingPool: {
     client: 'AppKit, walletkit',
-    use: 'staking widget: `get_pool_full_data`',
+    use: '`get_pool_full_data`, in the staking widget',
     everySeconds: 5,
     path: 'runGetMethod',
     body: '{"address":"POOL","method":"get_pool_full_data","stack":[]}',
     fate: 'collapsed',
-    why: 'it reads the time: collapsed for 100 ms',
+    why: 'the method reads the time, so only requests within 100 ms are collapsed',
   },
   stakingPoolBalance: {
     client: 'AppKit, walletkit',
-    use: 'staking widget: balance of the pool',
+    use: 'balance of the pool, in the staking widget',
     everySeconds: 5,
     path: 'addressInformation?include_boc=true&address=POOL',
     fate: 'proven',
@@ -107,11 +107,11 @@ export const CENSUS = {
     everySeconds: 2,
     path: 'pendingTraces?ext_msg_hash=EXTERNAL',
     fate: 'cached',
-    why: 'cached for 400 ms until it is final',
+    why: 'cached for 400 ms at a time until the trace is final',
   },
   waitTransaction: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message: if none is pending',
+    use: 'wait for a sent message, if no trace is pending',
     everySeconds: 2,
     path: 'traces?tx_hash=EXTERNAL',
     fate: 'collapsed',
@@ -119,7 +119,7 @@ export const CENSUS = {
   },
   waitTrace: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message: at the same time',
+    use: 'wait for a sent message, in parallel',
     everySeconds: 2,
     path: 'traces?trace_id=EXTERNAL',
     fate: 'collapsed',
@@ -127,11 +127,11 @@ export const CENSUS = {
   },
   waitMessage: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message: at the same time',
+    use: 'wait for a sent message, in parallel',
     everySeconds: 2,
     path: 'traces?msg_hash=EXTERNAL',
     fate: 'cached',
-    why: 'cached for longer as it gets older',
+    why: 'the older the trace, the longer it is cached',
   },
   history: {
     client: 'AppKit, walletkit',
@@ -149,14 +149,14 @@ export const CENSUS = {
   },
   jettonMaster: {
     client: 'AppKit, walletkit',
-    use: 'a jetton',
+    use: 'a jetton master',
     path: 'jetton/masters?address=OTHER&offset=0&limit=1',
     fate: 'proven',
     why: PROVEN,
   },
   names: {
     client: 'AppKit, walletkit',
-    use: 'a name',
+    use: 'a DNS name',
     path: 'dns/records?domain=alice.ton&limit=1&offset=0',
     fate: 'collapsed',
     why: OWN_PATH,
@@ -199,7 +199,7 @@ export const CENSUS = {
   },
   walletActions: {
     client: 'MyTonWallet',
-    use: 'actions (without a stream every 3 s)',
+    use: 'actions (every 3 s without a stream)',
     everySeconds: 66,
     path: 'actions?account=ACCOUNT&limit=50&start_utime=1717185600&sort=desc&_=NOW',
     fate: 'collapsed',
@@ -207,7 +207,7 @@ export const CENSUS = {
   },
   walletPendingActions: {
     client: 'MyTonWallet',
-    use: 'pending actions (without a stream every 3 s)',
+    use: 'pending actions (every 3 s without a stream)',
     everySeconds: 66,
     path: 'pendingActions?account=ACCOUNT&_=NOW',
     fate: 'collapsed',
@@ -215,7 +215,7 @@ export const CENSUS = {
   },
   walletJettons: {
     client: 'MyTonWallet',
-    use: 'jettons (without a stream every 3 s)',
+    use: 'jettons (every 3 s without a stream)',
     everySeconds: 66,
     path: 'jetton/wallets?owner_address=ACCOUNT&exclude_zero_balance=false&limit=1000&offset=0&_=NOW',
     fate: 'proven',
@@ -223,7 +223,7 @@ export const CENSUS = {
   },
   walletState: {
     client: 'MyTonWallet',
-    use: 'wallet (without a stream every 3 s)',
+    use: 'wallet state (every 3 s without a stream)',
     everySeconds: 60,
     path: 'walletStates?address=ACCOUNT&_=NOW',
     fate: 'proven',
@@ -241,14 +241,14 @@ export const CENSUS = {
     use: 'a pending trace',
     path: 'pendingTraces?ext_msg_hash=EXTERNAL&include_actions=true&_=NOW',
     fate: 'cached',
-    why: 'cached for 400 ms until it is final',
+    why: 'cached for 400 ms at a time until the trace is final',
   },
   walletTrace: {
     client: 'MyTonWallet',
     use: 'a trace by its message',
     path: 'traces?msg_hash=MESSAGE&include_actions=true&_=NOW',
     fate: 'cached',
-    why: 'cached for longer as it gets older',
+    why: 'the older the trace, the longer it is cached',
   },
   deposits: {
     client: 'Deposit bots',
@@ -312,7 +312,7 @@ export const CENSUS = {
     everySeconds: 1,
     path: 'masterchainInfo',
     fate: 'cached',
-    why: 'all clients share one request for 400 ms, less than a block',
+    why: 'cached for 400 ms, less than the time between two blocks',
   },
   blockPage: {
     client: 'Block scanners',
@@ -331,7 +331,7 @@ export const CENSUS = {
   },
   explorerBlock: {
     client: 'Explorers',
-    use: 'a shard block',
+    use: 'transactions of a shard block',
     path: 'transactions?workchain=-1&shard=8000000000000000&seqno=SEQNO&limit=100&offset=100',
     fate: 'collapsed',
     why: `${NO_FORM}: use \`transactionsByMasterchainBlock\``,
@@ -381,17 +381,17 @@ export const CENSUS = {
   },
   anotherService: {
     client: 'Payment pages',
-    use: 'balance by `use_v2`',
+    use: 'balance with `use_v2`',
     path: 'addressInformation?address=ACCOUNT&use_v2=true',
     fate: 'collapsed',
-    why: 'the indexer asks another service, which blocks cannot prove: leave out `use_v2`',
+    why: 'the indexer gets the balance from another service, so blocks cannot prove it: leave out `use_v2`',
   },
   pythonBalance: {
     client: 'Python `toncenter`',
     use: 'balance with `use_v2=False`',
     path: 'addressInformation?address=ACCOUNT&use_v2=false',
     fate: 'proven',
-    why: `${PROVEN}; \`use_v2\` is \`false\` by default`,
+    why: `${PROVEN}; \`use_v2=false\` is the indexer's default`,
   },
 } as const satisfies Readonly<Record<string, CensusRow>>;
 
