@@ -92,7 +92,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
       'client-closed-request': 'the client closed the stream',
       'upstream-ended': 'the server closed the stream',
       idle: 'an event stream carried no byte for 60 s, or a silent WebSocket made room for another stream',
-      slow: 'the client read nothing for 10 s, or too many bytes waited and this client had most of them',
+      slow: 'the client read less than 16 KiB in 10 s while more bytes waited, or too many bytes waited and this client had most of them',
       'shutting-down': 'this instance shut down',
     }),
   ],
