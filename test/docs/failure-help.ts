@@ -177,13 +177,13 @@ export const REASON_HELP: Readonly<Record<RefusedReason, Help>> = {
 
 /** The remedy for each `detail` that is no failure. */
 export const DETAIL_HELP: Readonly<Record<keyof typeof DETAILS, string>> = {
-  memory: 'nothing. If `ttl` is negative, the response is stale: check whether the indexer fails',
+  memory: 'nothing. If `ttl` is negative, the response is stale: check whether the indexer is failing',
   redis: 'see `memory`',
   proven: 'nothing',
-  expired: 'find out why this process is busy: see the event loop lag on the status page',
+  expired: 'check the event loop lag on the status page to find out why this process is busy',
   'too-large': 'if it happens often, raise `MEMORY_MAX_SIZE`',
   purged: 'nothing',
-  regressed: 'find the replica of the indexer that lags',
+  regressed: 'find the replica that lags',
   superseded: 'nothing',
   preflight: 'nothing',
   health: 'nothing',
