@@ -6,8 +6,7 @@ export const DETAILS = {
   redis: 'a hit in Redis',
   proven: 'a hit in memory or Redis: blocks prove that the response is current',
   expired: 'not stored: its TTL had ended before it arrived',
-  'too-large':
-    'not stored: the response is larger than a sixteenth of `MEMORY_MAX_SIZE`, and Redis did not store it either',
+  'too-large': 'not stored: it is larger than a sixteenth of `MEMORY_MAX_SIZE`, and Redis did not store it either',
   purged: 'not stored: it was purged while it was being loaded',
   regressed: 'not stored: it is less complete than the cached response, which toncache served instead',
   superseded: 'not stored: toncache served another response, which was requested later',

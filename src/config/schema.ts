@@ -65,7 +65,7 @@ const stream = group({
   ),
   apiKey: setting(
     apiKey.optional(),
-    'The API key that toncache sends to `STREAM_URL` as `X-API-Key` for clients without a key; see `PASSTHROUGH_SHARED_KEY`.',
+    'API key that is sent to `STREAM_URL` as `X-API-Key` for clients without a key; see `PASSTHROUGH_SHARED_KEY`.',
     {
       env: 'STREAM_API_KEY',
       envOnly: true,

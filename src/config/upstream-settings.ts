@@ -11,7 +11,7 @@ const backup = group({
     'Indexers that toncache uses only while no healthy, up-to-date indexer of `upstream.url` can answer, or while all are full. Each may have a login.',
     { env: 'UPSTREAM_BACKUP_URL', mayHoldSecret: true },
   ),
-  apiKey: setting(apiKey.optional(), 'The API key that toncache sends to each backup as `X-Api-Key`.', {
+  apiKey: setting(apiKey.optional(), 'API key that is sent to each backup as `X-Api-Key`.', {
     env: 'UPSTREAM_BACKUP_API_KEY',
     envOnly: true,
   }),
@@ -19,13 +19,9 @@ const backup = group({
     maxConcurrency,
     'Maximum number of concurrent requests for cached operations to each backup. Further requests wait.',
   ),
-  requestsPerSecond: setting(
-    requestsPerSecond,
-    'Maximum number of requests a second to each backup; see `UPSTREAM_RPS`.',
-    {
-      env: 'UPSTREAM_BACKUP_RPS',
-    },
-  ),
+  requestsPerSecond: setting(requestsPerSecond, 'Maximum requests a second to each backup; see `UPSTREAM_RPS`.', {
+    env: 'UPSTREAM_BACKUP_RPS',
+  }),
 });
 
 export const upstream = z.strictObject({
@@ -34,14 +30,10 @@ export const upstream = z.strictObject({
     'The URL of the indexer, with or without `/api/v3`. If its path ends in `/v3`, this path replaces `/api/v3`, and toncache requests all other paths at the root of the host. Separate several equivalent indexers of one chain with commas. toncache sends a percent-encoded login, `https://user:password@host`, as Basic authentication.',
     { env: 'UPSTREAM_URL', mayHoldSecret: true },
   ),
-  apiKey: setting(
-    apiKey.optional(),
-    'The API key that toncache sends to each indexer in `UPSTREAM_URL` as `X-Api-Key`.',
-    {
-      env: 'UPSTREAM_API_KEY',
-      envOnly: true,
-    },
-  ),
+  apiKey: setting(apiKey.optional(), 'API key that is sent to each indexer in `UPSTREAM_URL` as `X-Api-Key`.', {
+    env: 'UPSTREAM_API_KEY',
+    envOnly: true,
+  }),
   timeout: setting(
     duration('10ms', '5min').prefault('5s'),
     'Timeout of each request to the indexer, and the longest time that a client waits for its response. After this time, the client gets 504.',
@@ -76,8 +68,5 @@ export const upstream = z.strictObject({
     duration('1ms', '10min').prefault('1s'),
     'Length of a pause, for a key or for all requests, after a 429 without `Retry-After`.',
   ),
-  maxPause: setting(
-    duration('1ms', '1h').prefault('60s'),
-    'Maximum length of a pause, even if `Retry-After` is longer.',
-  ),
+  maxPause: setting(duration('1ms', '1h').prefault('60s'), 'Longest pause, even if `Retry-After` is longer.'),
 });
