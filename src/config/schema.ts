@@ -51,7 +51,7 @@ const proof = group({
   ),
   maxAge: setting(
     duration('0s', '10min').prefault('5min'),
-    'Longest time for which blocks can prove a response. It is limited because names and metadata in a response change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s. At 0, nothing is proven.',
+    'Longest time for which blocks can prove a response. Names and metadata in a response can change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s. At 0, nothing is proven.',
     { env: 'PROOF_MAX_AGE' },
   ),
 });
