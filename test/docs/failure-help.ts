@@ -183,7 +183,7 @@ export const DETAIL_HELP: Readonly<Record<keyof typeof DETAILS, string>> = {
   memory: 'nothing. If `ttl` is negative, the response is stale: check whether the indexer is failing',
   redis: 'see `memory`',
   proven: 'nothing',
-  expired: 'check the event loop lag on the status page to find out why this process is busy',
+  expired: 'this process is busy: check the event loop lag on the status page',
   'too-large': 'if it happens often, raise `MEMORY_MAX_SIZE`',
   purged: 'nothing',
   regressed: 'find the replica that lags',
