@@ -25,7 +25,7 @@ export const http = group({
   ),
   fastLane: setting(
     flag.prefault(true),
-    "If on, toncache answers plain requests for the operations without Node's HTTP server, which needs 2.4 to 3.5 times as much CPU time for a hit. The responses are the same.",
+    "If on, toncache answers plain requests for cached operations without Node's HTTP server, which needs 2.4 to 3.5 times as much CPU time for a hit. The responses are the same.",
   ),
   adminHost: setting(listenHost.prefault('127.0.0.1'), 'The address on which the admin port listens.', {
     env: 'ADMIN_HOST',
@@ -72,7 +72,7 @@ export const http = group({
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),
-    'Time after SIGTERM in which the public port still accepts connections while `/readyz` already fails, so that load balancers notice. It is at least 250 ms if there are clients. `drainTimeout` begins afterwards.',
+    'Time after SIGTERM in which the public port still accepts connections while `/readyz` already fails, so that load balancers notice. If there are clients, toncache waits at least 250 ms. `drainTimeout` begins afterwards.',
   ),
   drainTimeout: setting(
     duration('100ms', '5min').prefault('7s'),

@@ -25,7 +25,7 @@ import {
 const clients = group({
   trustedProxies: setting(
     networks.optional(),
-    'Comma-separated addresses and networks of proxies in front of toncache, such as `10.0.0.0/8`. In requests from these proxies, the `X-Forwarded-For` header identifies the client. In all other requests, the address of the connection does.',
+    'Comma-separated addresses and networks of proxies in front of toncache, such as `10.0.0.0/8`. In requests from these proxies, the `X-Forwarded-For` header identifies the client. In all other requests, the address of the connection identifies the client.',
     { env: 'TRUSTED_PROXIES' },
   ),
   requestsPerSecond: setting(
@@ -51,7 +51,7 @@ const proof = group({
   ),
   maxAge: setting(
     duration('0s', '10min').prefault('5min'),
-    'Longest time for which blocks can prove a response. Names and metadata in a response can change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s. At 0, nothing is proven.',
+    'Longest time for which blocks can prove a response, because names and metadata in it can change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s. At 0, nothing is proven.',
     { env: 'PROOF_MAX_AGE' },
   ),
 });
@@ -80,7 +80,7 @@ const admission = group({
   ),
   maxMemoryShare: setting(
     share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
-    "Maximum share of the container's memory limit (RSS) and of V8's usable old generation. Above it, misses are refused, but hits are still answered.",
+    "Maximum share of the container's memory limit (RSS) and of V8's usable old generation. Above it, toncache refuses misses, but still serves hits.",
   ),
 });
 
@@ -99,7 +99,7 @@ const passThrough = group({
   ),
   prefixes: setting(
     pathPrefixes.prefault('/api/v3/'),
-    'Comma-separated prefixes of the paths that are passed through: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Paths of cached operations are never passed through.',
+    'Comma-separated prefixes of the paths that are passed through: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Operations that are always cached are never passed through.',
     { env: 'PASSTHROUGH_PREFIXES' },
   ),
   maxBodySize: setting(
@@ -150,7 +150,7 @@ const all = z.strictObject({
   ),
   logRequests: setting(
     z.enum(['off', 'failed', 'slow', 'all']).prefault('off'),
-    'Which requests for the operations are logged. `failed`: requests that get a 5xx, or a 429 other than `too-many-requests` (at most 10 a second). `slow`: also requests that take a second or more. `all`: all requests; this turns `http.fastLane` off.',
+    'Which requests for cached operations are logged. `failed`: requests that get a 5xx, or a 429 other than `too-many-requests` (at most 10 a second). `slow`: also requests that take a second or more. `all`: all requests; this turns `http.fastLane` off.',
     { env: 'LOG_REQUESTS' },
   ),
   logRequestsSample: setting(

@@ -81,11 +81,11 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'upstream-reset': {
     cause:
-      'the connection broke after the request was sent, or the response did not begin with HTTP headers of at most 64 KiB. A second try also failed, or the retry budget was used up',
+      'the connection broke after the request was sent, or the response did not begin with HTTP headers of at most 64 KiB. The second try, if the retry budget allowed one, also failed',
     help: 'read the logs of toncache, the indexer and every proxy in between to find out what closes connections during requests: a crash, a firewall, or a TCP proxy whose server is stopped',
   },
   'upstream-error': {
-    cause: 'the indexer responded with a 4xx or 5xx. toncache passes on its body if it is a JSON object',
+    cause: 'the indexer responded with a 4xx or 5xx. toncache passes on the response body if it is a JSON object',
     help: "read the body: it is the indexer's own error",
   },
   'upstream-invalid': {
@@ -104,7 +104,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'upstream-unauthorized': {
     cause: "the indexer responded with 401, 402 or 403: it refuses toncache's key, not the client's",
-    help: 'set `UPSTREAM_API_KEY` to a key that the indexer accepts, or wait for the [quota](../how-to/quota.md)',
+    help: 'set `UPSTREAM_API_KEY` to a key that the indexer accepts, or wait until the [quota](../how-to/quota.md) is renewed',
   },
   'upstream-timeout': {
     cause: 'the indexer did not respond within `UPSTREAM_TIMEOUT`',
@@ -116,7 +116,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
     help: 'let the client request less (`limit`), or raise `upstream.maxBodySize`',
   },
   'upstream-unreachable': {
-    cause: 'no connection could be opened. A second try also failed, or the retry budget was used up',
+    cause: 'no connection could be opened. The second try, if the retry budget allowed one, also failed',
     help: 'check `UPSTREAM_URL`, DNS and TLS, and whether the indexer is running',
   },
   'client-closed-request': {
@@ -136,7 +136,7 @@ export const REASON_HELP: Readonly<Record<RefusedReason, Help>> = {
     help: '[repair the indexer](../incidents.md#the-indexer-fails)',
   },
   deadline: {
-    cause: "the client's deadline passed before the request could be sent",
+    cause: 'the request waited for `UPSTREAM_TIMEOUT`, and could not be sent',
     help: 'see `expected-wait`',
   },
   'expected-wait': {
@@ -147,7 +147,10 @@ export const REASON_HELP: Readonly<Record<RefusedReason, Help>> = {
     cause: 'the indexer responded with 429 to a request for this key or path',
     help: "ask the indexer's operator for the reason",
   },
-  memory: { cause: 'the process is nearly out of memory', help: 'more memory, or a smaller `MEMORY_MAX_SIZE`' },
+  memory: {
+    cause: 'the process is nearly out of memory, or is reading more than `upstream.maxBufferedSize` of responses',
+    help: 'more memory, or a smaller `MEMORY_MAX_SIZE`',
+  },
   sockets: {
     cause: 'no connection can be opened, because the machine has no descriptors, local ports or memory left',
     help: '[these steps](../incidents.md#this-process-can-open-no-more-connections)',
