@@ -4,12 +4,12 @@ import type { ErrorCode } from '../errors.ts';
 export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
-  proven: 'a hit, in memory or Redis, that blocks prove',
-  expired: 'not stored: its TTL had ended when it arrived',
-  'too-large': 'not stored: it is larger than a sixteenth of `MEMORY_MAX_SIZE`, and Redis did not store it',
-  purged: 'not stored: a purge covered it while it was loaded',
-  regressed: 'the indexer sent a less complete response than the cached one, which is served',
-  superseded: 'another response was requested later than this one, and is served',
+  proven: 'a hit in memory or Redis: blocks prove that the response is current',
+  expired: 'not stored: its TTL had ended before it arrived',
+  'too-large': 'not stored: it is larger than a sixteenth of `MEMORY_MAX_SIZE`, and Redis did not store it either',
+  purged: 'not stored: it was purged while it was being loaded',
+  regressed: 'not stored: it is less complete than the cached response, which toncache served instead',
+  superseded: 'not stored: toncache served another response, which was requested later',
   preflight: 'toncache answered a CORS preflight',
   health: 'toncache answered `/healthz` or `/readyz`',
 } as const;

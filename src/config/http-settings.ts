@@ -16,18 +16,18 @@ import {
 
 /** The group `http`: the two ports, and the cost of clients. */
 export const http = group({
-  host: setting(listenHost.prefault('127.0.0.1'), 'Address on which the public port listens.', { env: 'HOST' }),
+  host: setting(listenHost.prefault('127.0.0.1'), 'The address on which the public port listens.', { env: 'HOST' }),
   port: setting(integer(0, 65_535).prefault(8080), 'The public port.', { env: 'PORT' }),
   reusePort: setting(
     flag.prefault(false),
-    'If on, other processes on this machine may listen on the same public port, and the system spreads connections over them. Each process needs its own admin port.',
+    'If on, several processes on this machine can listen on the same public port, and the system distributes connections among them. Each process needs its own admin port.',
     { env: 'REUSE_PORT' },
   ),
   fastLane: setting(
     flag.prefault(true),
-    "If on, toncache answers plain requests for the operations without Node's HTTP server, which takes 2.4 to 3.5 times the CPU time for a hit. The responses are the same.",
+    "If on, toncache answers plain requests for cached operations without Node's HTTP server, which needs 2.4 to 3.5 times as much CPU time for a hit. The responses are the same.",
   ),
-  adminHost: setting(listenHost.prefault('127.0.0.1'), 'Address on which the admin port listens.', {
+  adminHost: setting(listenHost.prefault('127.0.0.1'), 'The address on which the admin port listens.', {
     env: 'ADMIN_HOST',
   }),
   adminPort: setting(
@@ -37,46 +37,46 @@ export const http = group({
   ),
   adminToken: setting(
     headerValue.optional(),
-    'Token that requests to purge or explain must send as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
+    'The token that purge and explain requests must send as `Authorization: Bearer`. It is required for these requests unless the admin port listens on loopback.',
     { env: 'ADMIN_TOKEN', envOnly: true },
   ),
   adminAllowedHosts: setting(
     hostNames.optional(),
-    'Host names under which the admin port accepts requests to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
+    'Comma-separated host names under which the admin port accepts requests for purge, explain and the live status. `localhost` and IP addresses are always accepted.',
     { env: 'ADMIN_ALLOWED_HOSTS' },
   ),
   allowedOrigins: setting(
     origins.optional(),
-    'Origins whose pages may read responses, comma-separated, like `https://app.example`. `https://*.example.org` stands for all hosts with one label in place of the star. Pages of other origins get no CORS headers, and 403 for preflights, passed-through requests and streams. Requests without `Origin` are served. If not set, pages of any origin may read responses.',
+    'Comma-separated origins whose pages may read responses, such as `https://app.example`. `https://*.example.org` stands for all hosts with one label in place of the star. Pages of other origins get no CORS headers, and get 403 for preflights, passed-through requests and streams. toncache serves requests without `Origin`. If not set, pages of any origin may read responses.',
     { env: 'ALLOWED_ORIGINS' },
   ),
   maxHeaderSize: setting(
     size('1KiB', '1MiB').prefault('96KiB'),
-    "Maximum size of the headers of a client's request; above it clients get 431.",
+    "Maximum size of the headers of a client's request. Clients get 431 for larger headers.",
   ),
   requestTimeout: setting(
     duration('100ms', '5min').prefault('10s'),
-    'Time in which a client must send a request, head and body; after it clients get 408.',
+    'Time in which a client must send a request with its headers and body. After this time, the client gets 408.',
   ),
   keepAliveTimeout: setting(
     duration('1ms', '1h').prefault('65s'),
-    "Time for which an idle client connection is kept; set it above the load balancer's idle timeout.",
+    "Time for which toncache keeps an idle client connection open. Set it above the load balancer's idle timeout.",
   ),
   maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'Maximum number of open client connections; toncache accepts fewer if the limit of open files is too low. Further connections are refused. Each connection has at most one waiting request.',
+    'Maximum number of open client connections. toncache accepts fewer if the limit of open files is too low, and refuses further connections. Each connection has at most one waiting request.',
   ),
   sendTimeout: setting(
     duration('100ms', '1h').prefault('30s'),
-    'Time in which a client must take each 16 KiB of its response, on average over up to 256 KiB; a slower client is disconnected. A client that takes nothing of a large response is disconnected after 16 times this value.',
+    'Time in which a client must read each 16 KiB of its response, on average over up to 256 KiB. toncache disconnects slower clients. It disconnects a client that reads nothing of a large response after 16 times this value.',
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),
-    'Time after SIGTERM in which the public port still accepts connections while `/readyz` already fails, so that load balancers notice; at least 250 ms if there are clients. Then `drainTimeout` begins.',
+    'Time after SIGTERM in which the public port still accepts connections while `/readyz` already fails, so that load balancers notice. If there are clients, toncache waits at least 250 ms. `drainTimeout` begins afterwards.',
   ),
   drainTimeout: setting(
     duration('100ms', '5min').prefault('7s'),
-    'Time for requests in flight to end after SIGTERM and `shutdownDelay`; after it they get 503.',
+    'Time after SIGTERM and `shutdownDelay` in which requests in flight can end. After this time, they get 503.',
   ),
 }).refine(({ host, port, adminHost, adminPort }) => port === 0 || port !== adminPort || !overlap(host, adminHost), {
   path: ['adminPort'],

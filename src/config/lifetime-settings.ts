@@ -10,7 +10,7 @@ const { minLifetime, maxLifetime } = POLICIES.byHashGrowing;
 export const lifetimes = setting(
   group({
     final: lifetime('TTL of final responses. If not set, 24 h for block sets and 1 h for others.'),
-    page: lifetime('TTL of a page of a masterchain block. If not set, 10 min.'),
+    page: lifetime('TTL of a page of the blocks or transactions of a masterchain block. If not set, 10 min.'),
     growingMin: lifetime('Shortest TTL of growing responses. If not set, 1 s.'),
     growingMax: lifetime('Longest TTL of growing responses. If not set, 1 h.'),
     live: lifetime('TTL of live responses, except pending traces and the newest block. If not set, 400 ms.'),

@@ -21,7 +21,7 @@ const name = z.string().refine((given) => given === ALL || given === PASS_THROUG
 
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
-export const OPERATIONS_DESCRIPTION = `Further operations that are cached in addition to ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or some of ${listed(FURTHER)}, separated by commas ([more](requests.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` identical requests for all other paths below \`/api/v3/\` are collapsed ([more](../how-to/pass-through.md#identical-requests-for-the-rest-of-the-api)).`;
+export const OPERATIONS_DESCRIPTION = `Operations that toncache caches in addition to ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or a comma-separated list of ${listed(FURTHER)} ([more](requests.md#further-operations)). With \`${PASS_THROUGH}\` in the list and \`PASSTHROUGH=on\`, toncache also collapses identical requests for all other paths below \`/api/v3/\` ([more](../how-to/pass-through.md#identical-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
   names.some((each) => OPERATIONS.get(each)?.evidence !== undefined)

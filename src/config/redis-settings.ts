@@ -4,17 +4,17 @@ import { certificateFile, duration, group, redisUrl, setting } from './values.ts
 export const redis = group({
   url: setting(
     redisUrl.optional(),
-    'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. If not set, responses are cached only in memory.',
+    'The URL of Redis, the second cache tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. If not set, responses are cached only in memory.',
     { env: 'REDIS_URL', envOnly: true },
   ),
   tlsCaFile: setting(
     certificateFile.optional(),
-    "PEM file with the CA certificates for Redis. Default: the system's CAs. If set, connections to a Cluster and to sentinels use TLS.",
+    "PEM file with the CA certificates for Redis. If not set, toncache uses the system's CAs. If set, connections to a Cluster and to sentinels use TLS.",
     { env: 'REDIS_TLS_CA_FILE' },
   ),
   budget: setting(
     duration('1ms', '10s').prefault('50ms'),
-    'Time limit for all Redis work of one request; its reservation of `UPSTREAM_RPS` may take as much again. Above it the request continues without Redis.',
+    'Time limit for all Redis calls of one request. Its reservation of `UPSTREAM_RPS` may take the same time again. After this time, the request continues without Redis.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
   path: ['tlsCaFile'],

@@ -25,20 +25,20 @@ import {
 const clients = group({
   trustedProxies: setting(
     networks.optional(),
-    'Addresses and networks of proxies in front of toncache, comma-separated, like `10.0.0.0/8`. The `X-Forwarded-For` header of their requests names the client. Otherwise the address of the connection identifies the client.',
+    'Comma-separated addresses and networks of proxies in front of toncache, such as `10.0.0.0/8`. In requests from these proxies, the `X-Forwarded-For` header identifies the client. In all other requests, the address of the connection identifies the client.',
     { env: 'TRUSTED_PROXIES' },
   ),
   requestsPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum requests of one client a second, including hits, and ten times as many at once; further requests get 429. No limit if not set.',
+    'Maximum number of requests a second from one client, including hits. Ten times as many are allowed at once. Further requests get 429. If not set, there is no limit.',
   ),
   missesPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum misses of one client a second, and ten times as many at once; further misses get 429, or a stale response. Hits are always answered. No limit if not set.',
+    'Maximum number of misses a second from one client. Ten times as many are allowed at once. Further misses get 429, or a stale response. Hits in memory are always answered. If not set, there is no limit.',
   ),
   showAddresses: setting(
     flag.prefault(false),
-    'If on, the log and the status page show whole addresses of clients instead of their networks.',
+    'If on, the log and the status page show the full addresses of clients instead of their networks.',
   ),
 });
 
@@ -46,12 +46,12 @@ const clients = group({
 const proof = group({
   methods: setting(
     methodNames.prefault('get_wallet_address,get_wallet_data,get_jetton_data,get_nft_data'),
-    'The get-methods whose results are proven by a quiet account, separated by commas; `off`: none. Name only methods that read nothing but the state of their contract ([more](../start/your-clients.md#get-methods)).',
+    'Comma-separated get-methods whose results a quiet account proves, or `off` for none. List only methods that read nothing except the state of their contract ([more](../start/your-clients.md#get-methods)).',
     { env: 'PROVEN_METHODS' },
   ),
   maxAge: setting(
     duration('0s', '10min').prefault('5min'),
-    'Longest time for which blocks prove a response. Names and metadata in it change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s; at 0 nothing is proven.',
+    'Longest time for which blocks can prove a response, because names and metadata in it can change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s. At 0, nothing is proven.',
     { env: 'PROOF_MAX_AGE' },
   ),
 });
@@ -60,12 +60,12 @@ const proof = group({
 const stream = group({
   url: setting(
     streamUrl.optional(),
-    'The Streaming API v2 for streams of clients, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. If not set, toncache uses the first indexer.',
+    'The URL of the Streaming API v2 for streams of clients, `ws://` or `wss://`. If it has no path, toncache adds `/api/streaming/v2/ws`. If not set, toncache uses the first indexer.',
     { env: 'STREAM_URL' },
   ),
   apiKey: setting(
     apiKey.optional(),
-    'Sent to `STREAM_URL` as `X-API-Key`, for clients without a key; see `PASSTHROUGH_SHARED_KEY`.',
+    'API key that is sent to `STREAM_URL` as `X-API-Key` for clients without a key; see `PASSTHROUGH_SHARED_KEY`.',
     {
       env: 'STREAM_API_KEY',
       envOnly: true,
@@ -76,60 +76,60 @@ const stream = group({
 const admission = group({
   patience: setting(
     duration('1ms', '5min').prefault('1.5s'),
-    'Maximum wait of a request for a slot at the indexer. A request that would wait longer is refused immediately.',
+    'Maximum time that a request waits for a slot at the indexer. toncache immediately refuses a request that would wait longer.',
   ),
   maxMemoryShare: setting(
     share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
-    "Share of the container's memory limit (RSS), or of the usable old generation of V8. Above it misses are refused; hits are still answered.",
+    "Maximum share of the container's memory limit (RSS) and of V8's usable old generation. Above it, toncache refuses misses, but still serves hits.",
   ),
 });
 
 const passThrough = group({
   enabled: setting(
     passedPaths.prefault(false),
-    'If on, all other paths below `passThrough.prefixes` are passed through without caching, and so is the Streaming API below `/api/streaming/`. A comma-separated list of paths below `/api/v3/`, like `message,jetton/wallets`, passes only these through; `streaming` in the list means the Streaming API.',
+    'If on, toncache passes through, without caching, requests for all other paths below `passThrough.prefixes` and for the Streaming API below `/api/streaming/`. If this is a comma-separated list of paths below `/api/v3/`, such as `message,jetton/wallets`, toncache passes through only these. In the list, `streaming` stands for the Streaming API.',
     {
       env: 'PASSTHROUGH',
     },
   ),
   sharedKey: setting(
     flag.prefault(false),
-    'If on, passed-through requests without a key are sent with `UPSTREAM_API_KEY` and the login in `UPSTREAM_URL`, and streams to the host of `STREAM_URL` with `STREAM_API_KEY`.',
+    'If on, toncache adds `UPSTREAM_API_KEY` and the login in `UPSTREAM_URL` to passed-through requests without a key, and `STREAM_API_KEY` to streams to the host of `STREAM_URL`.',
     { env: 'PASSTHROUGH_SHARED_KEY' },
   ),
   prefixes: setting(
     pathPrefixes.prefault('/api/v3/'),
-    'Beginnings of the paths that are passed through, comma-separated: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Paths of cached operations are never passed through.',
+    'Comma-separated prefixes of the paths that are passed through: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Operations that are always cached are never passed through.',
     { env: 'PASSTHROUGH_PREFIXES' },
   ),
   maxBodySize: setting(
     size('1KiB', '64MiB').prefault('1MiB'),
-    'Maximum size of the body of a passed-through request; above it clients get 413.',
+    'Maximum size of the body of a passed-through request. Clients get 413 for a larger body.',
   ),
   maxConcurrency: setting(
     integer(1, 10_000).prefault(32),
-    'Maximum concurrent passed-through requests at the indexer, in addition to `upstream.maxConcurrency`; above it requests wait.',
+    'Maximum number of concurrent passed-through requests to the indexer, in addition to `upstream.maxConcurrency`. Further requests wait.',
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),
-    'Maximum concurrent requests to the Streaming API (streams of clients); above it clients get 503. With `PASSTHROUGH_SHARED_KEY` each stream uses one of the parallel connections in your plan.',
+    'Maximum number of concurrent requests to the Streaming API (streams of clients). For further requests, clients get 503. With `PASSTHROUGH_SHARED_KEY`, each stream uses one of the parallel connections in your plan.',
   ),
   maxStreamsPerClient: setting(
     integer(1, 100_000).prefault(8),
-    'Maximum concurrent requests of one client address to the Streaming API; above it the client gets 429.',
+    'Maximum number of concurrent requests from one client address to the Streaming API. For further requests, the client gets 429.',
   ),
 });
 
 const memory = group({
   maxSize: setting(
     size('1MiB', '1024GiB').prefault('256MiB'),
-    'Maximum size of the memory tier, including overhead; above it the least recently used entries are evicted.',
+    'Maximum size of the memory tier, including overhead. Above it, toncache evicts the least recently used entries.',
     { env: 'MEMORY_MAX_SIZE' },
   ),
 });
 
 const compression = group({
-  enabled: setting(flag.prefault(true), 'If on, responses are sent as gzip to clients that accept it.', {
+  enabled: setting(flag.prefault(true), 'If on, toncache sends responses as gzip to clients that accept it.', {
     env: 'COMPRESSION',
   }),
 });
@@ -138,24 +138,24 @@ const all = z.strictObject({
   $schema: setting(z.string().optional(), 'For editors.'),
   network: setting(
     word.prefault('mainnet'),
-    'The TON network, such as `mainnet` or `testnet`: part of every key. An indexer of another network gets no requests.',
+    'The TON network, such as `mainnet` or `testnet`. It is part of every cache key. An indexer of another network gets no requests.',
     {
       env: 'NETWORK',
     },
   ),
   logLevel: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).prefault('info'),
-    'The lowest level that is logged.',
+    'The lowest level of the lines that are logged.',
     { env: 'LOG_LEVEL' },
   ),
   logRequests: setting(
     z.enum(['off', 'failed', 'slow', 'all']).prefault('off'),
-    'Which requests for the operations are logged: `failed` logs those that get a 5xx, or a 429 other than `too-many-requests` (at most 10 a second), `slow` also those that take a second or more, `all` every one. `all` turns `http.fastLane` off.',
+    'Which requests for cached operations are logged. `failed`: requests that get a 5xx, or a 429 other than `too-many-requests` (at most 10 a second). `slow`: also requests that take a second or more. `all`: all requests; this turns `http.fastLane` off.',
     { env: 'LOG_REQUESTS' },
   ),
   logRequestsSample: setting(
     share.prefault(1),
-    'Share of the requests selected by `LOG_REQUESTS` that is logged, 0 to 1. Failed requests are always logged.',
+    'The share (0 to 1) of the requests selected by `LOG_REQUESTS` that toncache logs. It always logs failed requests.',
     {
       env: 'LOG_REQUESTS_SAMPLE',
     },
