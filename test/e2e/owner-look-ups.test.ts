@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { PATIENCE } from './followed-world.ts';
 import { listOf, OwnersWorld } from './owners-world.ts';
 
-// In a file of their own, because each waits for half a minute until its world proves answers.
+// At the same time, because each waits for half a minute until its world proves answers.
 
-test('the list of an owner keeps a deleted wallet in 1.2, and is proven', async () => {
+test.concurrent('the list of an owner keeps a deleted wallet in 1.2, and is proven', async () => {
   await using world = await OwnersWorld.open('1.2');
   const owner = world.spareAccount();
   await world.mint(owner);
@@ -19,7 +19,7 @@ test('the list of an owner keeps a deleted wallet in 1.2, and is proven', async 
   expect(JSON.parse((await world.proxy.ask(listOf(owner))).text).jetton_wallets).toHaveLength(1);
 });
 
-test('look-ups go to the indexer that has the blocks, although one that is behind is as fast', async () => {
+test.concurrent('look-ups go to the indexer that has the blocks, although one that is behind is as fast', async () => {
   await using both = await OwnersWorld.open('1.3', undefined, { behindMs: 2500 });
   const counted = [both.indexer, both.behind].map((indexer) => {
     const counts = { lookUps: 0 };
