@@ -19,26 +19,26 @@ export function addIndexerGauges(
   );
   gauge(
     'upstream_head_age_seconds',
-    "Age of the newest block of each indexer at its last head poll, by this machine's clock; negative if the block is ahead. Absent without head polls.",
+    "Age of each indexer's newest block at the last head poll, by toncache's clock; negative if the block is ahead of the clock. Absent without head polls.",
     () => seconds(head.lastWord?.ageMs),
   );
   gauge(
     'upstream_head_unchanged_seconds',
-    'Time since the newest block of each indexer last changed. Absent without head polls.',
+    "Time since each indexer's newest block last changed. Absent without head polls.",
     () => seconds(head.lastWord?.sameForMs),
   );
   gauge('upstream_backup', '1 if the indexer is a backup, otherwise 0.', () => Number(route.isBackup));
   gauge('upstream_slots_in_use', 'Slots in use at each indexer.', () => route.slots.inUse);
-  gauge('upstream_peak_latency_seconds', 'The longest time that a recent request to each indexer took.', () =>
+  gauge('upstream_peak_latency_seconds', 'The duration of the slowest recent request to each indexer.', () =>
     seconds(route.health?.peakMs ?? 0),
   );
-  gauge('upstream_unhealthy', '1 while requests to an indexer fail and others are used, otherwise 0.', () =>
+  gauge('upstream_unhealthy', '1 while requests to an indexer fail and other indexers are used, otherwise 0.', () =>
     Number(route.health?.isHealthy === false),
   );
   gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}, until it answers again; otherwise 0.`, () =>
     Number(!pause.breaker.isClosed),
   );
-  const help = '1 while the circuit breaker of an operation at an indexer is open: misses are refused. Otherwise 0.';
+  const help = '1 while the circuit breaker of an operation at an indexer is open: no misses are sent. Otherwise 0.';
   const halfOpen =
     '1 while the circuit breaker of an operation at an indexer is half-open: the next miss is a trial. Otherwise 0.';
   for (const [operation, { breaker }] of breakers) {

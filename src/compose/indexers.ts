@@ -78,7 +78,7 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
   );
   metrics.gauge('upstream_requests_queued', 'Requests waiting for a slot at an indexer.', () => ofClients.waiting);
   for (const operation of operations.names) {
-    const help = 'Time for which a new miss would have to wait for a slot at an indexer.';
+    const help = 'Expected wait of a new miss for a slot at an indexer.';
     const wait = () => ofClients.expectedWaitMs(operation) / 1000;
     metrics.gauge('upstream_expected_wait_seconds', help, wait, { operation });
   }

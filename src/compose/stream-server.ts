@@ -54,7 +54,7 @@ export async function tryStream(context: AppContext): Promise<string | undefined
 export function addStreamMetrics({ metrics }: AppContext, { streams }: ClientStreaming): void {
   for (const kind of ['websocket', 'sse'] as const)
     metrics.gauge('client_streams', 'Open client streams.', () => streams.count(kind), { kind });
-  const help = 'Client requests to the Streaming API, by the status of the response or the reason for the failure.';
+  const help = 'Client requests to the Streaming API, by the status of the response or the error code of the failure.';
   metrics.count('client_stream_requests_total', help, ['result'], {
     'client-stream': ({ result }) => [String(result)],
   });

@@ -89,7 +89,7 @@ export function openBlockProof(context: AppContext): BlockProof | undefined {
     instances: sharing('blocks'),
   });
   for (const state of STATES) {
-    const help = '1 for the state of the block follower, 0 for the others.';
+    const help = '1 for the current state of the block follower, 0 for the other states.';
     metrics.gauge('block_follower_state', help, () => Number(worth.state === state), { state });
   }
   const newest = 'The newest masterchain block that the follower has read; 0 before the first one.';

@@ -99,12 +99,12 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
 }
 
 function countAnswers(metrics: Metrics) {
-  metrics.count('entries_stored_total', 'Responses stored in the cache, by class.', ['operation', 'class'], {
+  metrics.count('entries_stored_total', 'Responses that were stored in the cache, by class.', ['operation', 'class'], {
     stored: ({ operation, answerClass }) => [operation, answerClass],
   });
   metrics.count(
     'answers_regressed_total',
-    'Responses from an indexer that were less complete than the cached one, because a replica lags. Clients got the cached one.',
+    'Responses from an indexer that were less complete than the cached response, usually because a replica lags. Clients got the cached response.',
     ['operation'],
     { regressed: ({ operation }) => [operation] },
   );
@@ -112,7 +112,7 @@ function countAnswers(metrics: Metrics) {
     followed: ({ operation }) => [operation],
   });
   const older = 'Served responses that were less complete than an earlier response that toncache remembers.';
-  const evicted = 'Fresh entries evicted from the memory tier. With more memory, they would have been hits.';
+  const evicted = 'Fresh entries evicted from the memory tier. With more memory, they could have been hits.';
   metrics.count('bodies_compressed_total', 'Response bodies compressed with gzip.', [], { compressed: () => [] });
   return {
     olderAnswers: metrics.count('older_answers_served_total', older, [], { 'older-answer': () => [] }),

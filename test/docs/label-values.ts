@@ -22,10 +22,10 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
       'hit-redis': 'a fresh response from Redis',
       'hit-proven': 'a response from memory or Redis that blocks prove to be current',
       stale: 'a stale response',
-      collapsed: 'a response that was already being loaded for another request',
+      collapsed: 'a response that toncache was already loading for another request',
       miss: 'a response that this request loaded from the indexer',
       invalid: 'a client error, or an operation that no indexer serves',
-      failed: 'any other error, including refusals',
+      failed: 'any other error, including a refusal by toncache',
     }),
   ],
   [
@@ -33,7 +33,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     'class',
     valuesOf<AnswerClass>({
       final: 'a response that never changes',
-      'final-page': 'a page of final rows, which may not be all of them',
+      'final-page': 'a page whose rows never change, but which may later contain other rows',
       growing: 'a response to which the indexer may add rows',
       live: 'a response that may change with the next block',
       absent: 'a 404 or an empty list',
@@ -70,8 +70,8 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     'toncache_block_follower_state',
     'state',
     valuesOf<FollowerState>({
-      alive: 'every block has been read: responses are proven',
-      behind: 'blocks are missing: nothing is proven',
+      alive: 'all new blocks have been read: responses can be proven',
+      behind: 'some blocks have not been read yet: no responses are proven',
       idle: 'off: reading blocks would cost more than it saves',
       resting: 'off for 20 s to 10 minutes, because too few responses were proven',
     }),
@@ -82,7 +82,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     valuesOf<StreamSides['kind']>({
       websocket: 'a WebSocket',
       sse: 'server-sent events',
-      answer: 'another response of the Streaming API',
+      answer: 'an ordinary response of the Streaming API',
     }),
   ],
   [
@@ -92,7 +92,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
       'client-closed-request': 'the client closed the stream',
       'upstream-ended': 'the server closed the stream',
       idle: 'an event stream carried no byte for 60 s, or a silent WebSocket made room for another stream',
-      slow: 'the client read less than 16 KiB in 10 s while more bytes waited, or too many bytes waited and this client had most of them',
+      slow: 'the client read less than 16 KiB in 10 s while more bytes waited, or too many bytes waited in all streams, most of them for this client',
       'shutting-down': 'this instance shut down',
     }),
   ],

@@ -74,7 +74,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
         const { level, section, ...row } = CONDITIONS[name];
         return [
           `*${wordsOf(name)}*`,
-          'ifAll' in row ? `${level}; ${row.ifAll} if true of all` : level,
+          'ifAll' in row ? `${level}; ${row.ifAll} if all are affected` : level,
           code(name),
           'alert' in row ? code(row.alert) : '',
           `[Steps](#${section})`,
