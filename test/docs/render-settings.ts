@@ -100,7 +100,7 @@ function lifetimeRows(): string[][] {
     const rule = name as LifetimeRule;
     const fresh =
       'ageDivisor' in policy
-        ? `1/${policy.ageDivisor} of the age; at least ${duration(policy.minLifetime)}, at most ${duration(policy.maxLifetime)}`
+        ? `1/${policy.ageDivisor} of the age (${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)})`
         : rule === 'notKept'
           ? 'not kept'
           : duration(policy.lifetime);
