@@ -9,7 +9,7 @@ const { minLifetime, maxLifetime } = POLICIES.byHashGrowing;
 /** The group `lifetimes`: each replaces the lifetime of some rows of the table of lifetimes, and no stale window. */
 export const lifetimes = setting(
   group({
-    final: lifetime('TTL of final responses. If not set, 24 h for block sets and 1 h for others.'),
+    final: lifetime('TTL of final responses. If not set, 24 h for blocks and 1 h for other responses.'),
     page: lifetime('TTL of a page of the blocks or transactions of a masterchain block. If not set, 10 min.'),
     growingMin: lifetime('Shortest TTL of growing responses. If not set, 1 s.'),
     growingMax: lifetime('Longest TTL of growing responses. If not set, 1 h.'),
