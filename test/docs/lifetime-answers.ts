@@ -5,7 +5,7 @@ export const LIFETIME_ANSWERS: Readonly<Record<LifetimeRule, string>> = {
   shardsFinal:
     'a complete list of a masterchain block and its shard blocks; one block, requested by its hash or by workchain, shard and seqno',
   shardsFinalPage:
-    'another page of the list of a masterchain block; the transactions of a masterchain block, if all are final and belong to this block',
+    'another page of such a list; the transactions of a masterchain block, if all are final and belong to this block',
   shardsLive: 'any other list of blocks, or of the transactions in a block',
   adjacentFinal: '`direction=in`: the parent, if it is final',
   adjacentGrowing:
