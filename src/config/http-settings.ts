@@ -32,7 +32,7 @@ export const http = group({
   }),
   adminPort: setting(
     integer(0, 65_535).prefault(9464),
-    'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.',
+    'The admin port. It serves the status page (`/`), `/healthz`, `/readyz`, `/metrics`, `POST /purge` and `GET /explain`.',
     { env: 'ADMIN_PORT' },
   ),
   adminToken: setting(
@@ -47,7 +47,7 @@ export const http = group({
   ),
   allowedOrigins: setting(
     origins.optional(),
-    'Comma-separated origins whose pages may read responses, such as `https://app.example`. `https://*.example.org` stands for all hosts with one label in place of the star. Pages of other origins get no CORS headers, and get 403 for preflights, passed-through requests and streams. toncache serves requests without `Origin`. If not set, pages of any origin may read responses.',
+    'Comma-separated origins whose pages may read responses, such as `https://app.example`. `https://*.example.org` matches all hosts with one label in place of the star. Pages of other origins get no CORS headers, and get 403 for preflights, passed-through requests and streams. toncache serves requests without `Origin`. If not set, pages of any origin may read responses.',
     { env: 'ALLOWED_ORIGINS' },
   ),
   maxHeaderSize: setting(
@@ -64,7 +64,7 @@ export const http = group({
   ),
   maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'Maximum number of open client connections. toncache accepts fewer if the limit of open files is too low, and refuses further connections. Each connection has at most one waiting request.',
+    'Maximum number of open client connections. If the limit of open files is too low, toncache accepts fewer connections. It refuses further connections. Each connection has at most one waiting request.',
   ),
   sendTimeout: setting(
     duration('100ms', '1h').prefault('30s'),
@@ -72,11 +72,11 @@ export const http = group({
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),
-    'Time after SIGTERM in which the public port still accepts connections while `/readyz` already fails, so that load balancers notice. If there are clients, toncache waits at least 250 ms. `drainTimeout` begins afterwards.',
+    'Time after SIGTERM in which the public port still accepts connections while `/readyz` already fails, so that load balancers stop sending requests. If clients are connected, toncache waits at least 250 ms. `drainTimeout` begins afterwards.',
   ),
   drainTimeout: setting(
     duration('100ms', '5min').prefault('7s'),
-    'Time after SIGTERM and `shutdownDelay` in which requests in flight can end. After this time, they get 503.',
+    'Time after SIGTERM and `shutdownDelay` in which requests in flight can end. After this time, their clients get 503.',
   ),
 }).refine(({ host, port, adminHost, adminPort }) => port === 0 || port !== adminPort || !overlap(host, adminHost), {
   path: ['adminPort'],

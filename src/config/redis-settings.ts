@@ -14,7 +14,7 @@ export const redis = group({
   ),
   budget: setting(
     duration('1ms', '10s').prefault('50ms'),
-    'Time limit for all Redis calls of one request. Its reservation of `UPSTREAM_RPS` may take the same time again. After this time, the request continues without Redis.',
+    'Time limit for all Redis calls of one request. A reservation of `UPSTREAM_RPS` for this request may take the same time again. After this time, the request continues without Redis.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
   path: ['tlsCaFile'],

@@ -51,7 +51,7 @@ const proof = group({
   ),
   maxAge: setting(
     duration('0s', '10min').prefault('5min'),
-    'Longest time for which blocks can prove a response, because names and metadata in it can change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s. At 0, nothing is proven.',
+    'Longest time for which blocks can prove a response. The time is limited because names and metadata in the response can change without a block. Responses with interfaces or `mintless_info`, and results of get-methods, are proven for at most 60 s. At 0, nothing is proven.',
     { env: 'PROOF_MAX_AGE' },
   ),
 });
@@ -76,7 +76,7 @@ const stream = group({
 const admission = group({
   patience: setting(
     duration('1ms', '5min').prefault('1.5s'),
-    'Maximum time that a request waits for a slot at the indexer. toncache immediately refuses a request that would wait longer.',
+    'Maximum time that a request waits for a slot at the indexer. toncache immediately refuses a request whose expected wait is longer.',
   ),
   maxMemoryShare: setting(
     share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
@@ -87,7 +87,7 @@ const admission = group({
 const passThrough = group({
   enabled: setting(
     passedPaths.prefault(false),
-    'If on, toncache passes through, without caching, requests for all other paths below `passThrough.prefixes` and for the Streaming API below `/api/streaming/`. If this is a comma-separated list of paths below `/api/v3/`, such as `message,jetton/wallets`, toncache passes through only these. In the list, `streaming` stands for the Streaming API.',
+    'If on, toncache passes through requests that it does not cache: those below `passThrough.prefixes`, and those for the Streaming API below `/api/streaming/`. If set to a comma-separated list of paths below `/api/v3/`, such as `message,jetton/wallets`, toncache passes through only these paths. In the list, `streaming` means the Streaming API.',
     {
       env: 'PASSTHROUGH',
     },
@@ -99,7 +99,7 @@ const passThrough = group({
   ),
   prefixes: setting(
     pathPrefixes.prefault('/api/v3/'),
-    'Comma-separated prefixes of the paths that are passed through: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Operations that are always cached are never passed through.',
+    'Comma-separated prefixes of the paths that are passed through: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Operations that are always cached are not passed through.',
     { env: 'PASSTHROUGH_PREFIXES' },
   ),
   maxBodySize: setting(
@@ -112,7 +112,7 @@ const passThrough = group({
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),
-    'Maximum number of concurrent requests to the Streaming API (streams of clients). For further requests, clients get 503. With `PASSTHROUGH_SHARED_KEY`, each stream uses one of the parallel connections in your plan.',
+    'Maximum number of concurrent requests to the Streaming API (streams of clients). For further requests, clients get 503. With `PASSTHROUGH_SHARED_KEY`, each stream counts as one of the parallel connections in your plan.',
   ),
   maxStreamsPerClient: setting(
     integer(1, 100_000).prefault(8),
@@ -138,7 +138,7 @@ const all = z.strictObject({
   $schema: setting(z.string().optional(), 'For editors.'),
   network: setting(
     word.prefault('mainnet'),
-    'The TON network, such as `mainnet` or `testnet`. It is part of every cache key. An indexer of another network gets no requests.',
+    'The TON network, such as `mainnet` or `testnet`. Its name is part of every cache key. An indexer that follows another network gets no requests.',
     {
       env: 'NETWORK',
     },
@@ -150,7 +150,7 @@ const all = z.strictObject({
   ),
   logRequests: setting(
     z.enum(['off', 'failed', 'slow', 'all']).prefault('off'),
-    'Which requests for cached operations are logged. `failed`: requests that get a 5xx, or a 429 other than `too-many-requests` (at most 10 a second). `slow`: also requests that take a second or more. `all`: all requests; this turns `http.fastLane` off.',
+    'Which requests for cached operations are logged. `failed`: requests that get a 5xx, or a 429 other than `too-many-requests` (at most 10 a second). `slow`: also requests that take a second or more. `all`: all requests; `http.fastLane` is then off.',
     { env: 'LOG_REQUESTS' },
   ),
   logRequestsSample: setting(

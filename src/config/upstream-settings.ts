@@ -19,7 +19,7 @@ const backup = group({
     maxConcurrency,
     'Maximum number of concurrent requests for cached operations to each backup. Further requests wait.',
   ),
-  requestsPerSecond: setting(requestsPerSecond, 'Maximum requests a second to each backup; see `UPSTREAM_RPS`.', {
+  requestsPerSecond: setting(requestsPerSecond, 'Maximum requests per second to each backup; see `UPSTREAM_RPS`.', {
     env: 'UPSTREAM_BACKUP_RPS',
   }),
 });
@@ -27,7 +27,7 @@ const backup = group({
 export const upstream = z.strictObject({
   url: setting(
     upstreamUrls,
-    'The URL of the indexer, with or without `/api/v3`. If its path ends in `/v3`, this path replaces `/api/v3`, and toncache requests all other paths at the root of the host. Separate several equivalent indexers of one chain with commas. toncache sends a percent-encoded login, `https://user:password@host`, as Basic authentication.',
+    'The URL of the indexer, with or without `/api/v3`. If its path ends in `/v3`, this path replaces `/api/v3`, and toncache requests other paths, such as `/api/v2`, at the root of the host. Separate several equivalent indexers of one chain with commas. toncache sends a percent-encoded login, `https://user:password@host`, as Basic authentication.',
     { env: 'UPSTREAM_URL', mayHoldSecret: true },
   ),
   apiKey: setting(apiKey.optional(), 'API key that is sent to each indexer in `UPSTREAM_URL` as `X-Api-Key`.', {
@@ -36,7 +36,7 @@ export const upstream = z.strictObject({
   }),
   timeout: setting(
     duration('10ms', '5min').prefault('5s'),
-    'Timeout of each request to the indexer, and the longest time that a client waits for its response. After this time, the client gets 504.',
+    'Timeout of each request to the indexer, and the longest time that a client waits for its response. After this time, the client gets a stale response or an error.',
     { env: 'UPSTREAM_TIMEOUT' },
   ),
   maxConcurrency: setting(
@@ -48,7 +48,7 @@ export const upstream = z.strictObject({
   ),
   requestsPerSecond: setting(
     requestsPerSecond,
-    'Maximum number of requests a second to each indexer, from all instances on one Redis together. Further requests wait. If not set, there is no limit. All these instances must have the same values of this setting, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
+    'Maximum number of requests a second to each indexer, from all instances on one Redis together. Further requests wait. If not set, there is no limit. All these instances must use the same values for this setting, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
     { env: 'UPSTREAM_RPS' },
   ),
   maxLag: setting(
@@ -58,7 +58,7 @@ export const upstream = z.strictObject({
   backup,
   maxBodySize: setting(
     size('1KiB', '256MiB').prefault('8MiB'),
-    'Maximum size of a response, before and after decompression. Clients get 502 instead of a larger response. The largest known response has 1.5 MB.',
+    'Maximum size of a response, before and after decompression. For a larger response, clients get 502. The largest known response is 1.5 MB.',
   ),
   maxBufferedSize: setting(
     size('1MiB', '16GiB').prefault('128MiB'),

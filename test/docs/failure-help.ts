@@ -12,7 +12,7 @@ interface Help {
 export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   'invalid-request': {
     cause: '[a wrong parameter](requests.md#which-requests-are-refused-with-422)',
-    help: 'tell the client: the text names each wrong parameter and the accepted values',
+    help: 'correct the client: the text names each wrong parameter and the accepted values',
   },
   'bad-request': {
     cause:
@@ -25,7 +25,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'head-too-large': {
     cause: 'the headers of the request are larger than `http.maxHeaderSize`, or there are more than 100 of them',
-    help: 'let the client request fewer values at once, or raise `http.maxHeaderSize`. toncache never accepts more than 100 headers',
+    help: 'make the client request fewer values at once, or raise `http.maxHeaderSize`. The limit of 100 headers is fixed',
   },
   'request-timeout': {
     cause: 'the request did not arrive within `http.requestTimeout`',
@@ -54,8 +54,8 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'not-cacheable': {
     cause:
-      'toncache does not cache this form of a [further operation](requests.md#further-operations), and does not [pass through](../how-to/pass-through.md) its path',
-    help: 'let the client use the form in the error text, set `PASSTHROUGH=on`, or add the path to the list in `PASSTHROUGH`',
+      'toncache caches this [further operation](requests.md#further-operations), but not in this form, and its path is not [passed through](../how-to/pass-through.md)',
+    help: 'change the client to use the form in the error text, set `PASSTHROUGH=on`, or add the path to the list in `PASSTHROUGH`',
   },
   'origin-not-allowed': {
     cause:
@@ -90,12 +90,12 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'upstream-invalid': {
     cause:
-      'the response does not follow the API: it is broken, truncated, from another server, or a `masterchainInfo` without a block',
-    help: 'send the request directly to the indexer: either another server responds in its place, or its responses are truncated',
+      'the response does not follow the API. For example, it is malformed or truncated, comes from another server, or is a `masterchainInfo` without a block',
+    help: 'send the request directly to the indexer to find out whether another server responds in its place, or its responses are truncated',
   },
   'upstream-rate-limited': {
     cause:
-      'the indexer responded with 429. toncache [pauses](overload.md) requests for this cache key for the time in `Retry-After`. If several keys get 429, it pauses all requests',
+      'the indexer responded with 429. toncache [pauses](overload.md) requests for this cache key. If several keys get 429, it pauses all requests',
     help: 'ask for a higher rate, or set `UPSTREAM_RPS` to the rate that the provider allows',
   },
   'upstream-redirect': {
@@ -108,12 +108,12 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'upstream-timeout': {
     cause: 'the indexer did not respond within `UPSTREAM_TIMEOUT`',
-    help: 'find out why the indexer is slow. Raise `UPSTREAM_TIMEOUT` only if such responses are worth the wait',
+    help: 'find out why the indexer is slow. Raise `UPSTREAM_TIMEOUT` only if clients can wait longer',
   },
   'upstream-too-large': {
     cause:
       'the response body is larger than `upstream.maxBodySize`, compressed or not. With `PASSTHROUGH=on`, toncache passes the request through instead if it is for a [further operation](requests.md#further-operations)',
-    help: 'let the client request less (`limit`), or raise `upstream.maxBodySize`',
+    help: 'lower the `limit` of the request, or raise `upstream.maxBodySize`',
   },
   'upstream-unreachable': {
     cause: 'no connection could be opened. The second try, if the retry budget allowed one, also failed',
@@ -121,7 +121,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'client-closed-request': {
     cause: 'the client disconnected before it got its response. This code appears only in the log',
-    help: 'if this is frequent, clients time out before the indexer responds',
+    help: 'if frequent: clients time out before the indexer responds',
   },
   internal: {
     cause: 'a bug in toncache, or an entry in Redis that another program wrote. The error is logged and never cached',
@@ -132,15 +132,15 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
 /** For each reason for which toncache refuses to send a request. */
 export const REASON_HELP: Readonly<Record<RefusedReason, Help>> = {
   'breaker-open': {
-    cause: 'too many requests for the operation failed, which opened its circuit breaker',
+    cause: 'the circuit breaker of the operation is open, because too many requests failed',
     help: '[repair the indexer](../incidents.md#the-indexer-fails)',
   },
   deadline: {
-    cause: 'the request waited for `UPSTREAM_TIMEOUT`, and could not be sent',
+    cause: 'the request could not be sent within `UPSTREAM_TIMEOUT`',
     help: 'see `expected-wait`',
   },
   'expected-wait': {
-    cause: 'the request would wait longer than the [patience](overload.md)',
+    cause: 'the expected wait is longer than the [patience](overload.md)',
     help: 'a faster indexer; more slots, if the indexer has capacity; or fewer misses',
   },
   'key-paused': {
@@ -153,7 +153,7 @@ export const REASON_HELP: Readonly<Record<RefusedReason, Help>> = {
   },
   sockets: {
     cause: 'no connection can be opened, because the machine has no descriptors, local ports or memory left',
-    help: '[these steps](../incidents.md#this-process-can-open-no-more-connections)',
+    help: 'follow [these steps](../incidents.md#this-process-can-open-no-more-connections)',
   },
   'no-free-slot': {
     cause: 'no slot is free for a refresh, which never waits. Clients get the stale response',

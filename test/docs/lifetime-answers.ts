@@ -5,7 +5,7 @@ export const LIFETIME_ANSWERS: Readonly<Record<LifetimeRule, string>> = {
   shardsFinal:
     'a complete list of a masterchain block and its shard blocks; one block, requested by its hash or by workchain, shard and seqno',
   shardsFinalPage:
-    'another page of this list; the transactions of a masterchain block, if all are final and belong to this block',
+    'another page of such a list; the transactions of a masterchain block, if all are final and belong to this block',
   shardsLive: 'any other list of blocks, or of the transactions in a block',
   adjacentFinal: '`direction=in`: the parent, if it is final',
   adjacentGrowing:
@@ -17,15 +17,15 @@ export const LIFETIME_ANSWERS: Readonly<Record<LifetimeRule, string>> = {
     'a whole trace that lacks the requested actions, or was requested by its external message; any other final transactions of a message',
   byHashLive: 'any other trace or transaction requested by a hash',
   accountLive:
-    'the state or the transactions of one account; cached for longer while [blocks prove them](../background/proof.md)',
+    'the state, jettons or transactions of one account; cached longer while [blocks prove the response](../background/proof.md)',
   methodResult:
     'the result of a get-method; cached while [a quiet account proves it](../background/proof.md#get-methods)',
   pendingFinalized: 'pending traces whose transactions are all final',
-  pendingLive: 'other pending traces',
+  pendingLive: 'pending traces that are not all final',
   head: '`masterchainInfo`',
-  empty: 'any other empty list',
+  empty: 'an empty list, except in the rows below',
   emptyOfBlock:
     'an empty page of `transactionsByMasterchainBlock`, if this instance already knew that the chain had reached the block',
-  notFound: 'any other 404',
+  notFound: 'a 404, except for the state of an account',
   notKept: 'an empty list of `traces`; a 404 for the state of an account',
 };

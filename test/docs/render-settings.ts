@@ -34,7 +34,7 @@ export function renderDocs(): RenderedDoc[] {
   const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
   const environmentTable = table(
     ['Variable', 'Default', 'In the file', 'Meaning'],
-    [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with all other settings.']],
+    [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The settings file, in JSON.']],
   );
   const fileTable = table(['Name', 'Default', 'Meaning'], fileOnly.map(fileRow));
   const tables = { environment: environmentTable, file: fileTable };
@@ -85,7 +85,7 @@ function environmentRow(setting: Setting): string[] {
   const name = env === 'UPSTREAM_URL' ? `\`${env}\` (required)` : `\`${env}\``;
   const fileVariable = fileVariableOf(setting);
   const meaning =
-    fileVariable === undefined ? description : `${description} To read it from a file, set \`${fileVariable}\`.`;
+    fileVariable === undefined ? description : `${description} To read the value from a file, set \`${fileVariable}\`.`;
   return [name, defaultOf(schema), envOnly ? 'no: a secret' : `\`${path.join('.')}\``, meaning];
 }
 
@@ -100,7 +100,7 @@ function lifetimeRows(): string[][] {
     const rule = name as LifetimeRule;
     const fresh =
       'ageDivisor' in policy
-        ? `1/${policy.ageDivisor} of its age, ${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)}`
+        ? `1/${policy.ageDivisor} of the age (${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)})`
         : rule === 'notKept'
           ? 'not kept'
           : duration(policy.lifetime);
