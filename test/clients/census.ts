@@ -107,7 +107,7 @@ export const CENSUS = {
     everySeconds: 2,
     path: 'pendingTraces?ext_msg_hash=EXTERNAL',
     fate: 'cached',
-    why: 'cached for 400 ms at a time until the trace is final',
+    why: 'cached for 400 ms, or for 1 s once the trace is final',
   },
   waitTransaction: {
     client: 'AppKit, walletkit',
@@ -195,7 +195,7 @@ export const CENSUS = {
     use: 'a message by its body',
     path: 'transactionsByMessage?body_hash=MESSAGE',
     fate: 'collapsed',
-    why: `${NO_FORM}: more messages may have this body`,
+    why: `${NO_FORM}: other messages may have the same body`,
   },
   walletActions: {
     client: 'MyTonWallet',
@@ -219,7 +219,7 @@ export const CENSUS = {
     everySeconds: 66,
     path: 'jetton/wallets?owner_address=ACCOUNT&exclude_zero_balance=false&limit=1000&offset=0&_=NOW',
     fate: 'proven',
-    why: `${PROVEN_BY_OWNER}; \`_\` is dropped`,
+    why: `${PROVEN_BY_OWNER}; toncache ignores \`_\``,
   },
   walletState: {
     client: 'MyTonWallet',
@@ -227,21 +227,21 @@ export const CENSUS = {
     everySeconds: 60,
     path: 'walletStates?address=ACCOUNT&_=NOW',
     fate: 'proven',
-    why: `${PROVEN}; \`_\` is dropped`,
+    why: `${PROVEN}; toncache ignores \`_\``,
   },
   walletHistory: {
     client: 'MyTonWallet',
     use: 'transactions',
     path: 'transactions?account=ACCOUNT&limit=100&start_utime=1717185600&sort=desc&_=NOW',
     fate: 'proven',
-    why: `${PROVEN}; \`_\` is dropped`,
+    why: `${PROVEN}; toncache ignores \`_\``,
   },
   walletPendingTrace: {
     client: 'MyTonWallet',
     use: 'a pending trace',
     path: 'pendingTraces?ext_msg_hash=EXTERNAL&include_actions=true&_=NOW',
     fate: 'cached',
-    why: 'cached for 400 ms at a time until the trace is final',
+    why: 'cached for 400 ms, or for 1 s once the trace is final',
   },
   walletTrace: {
     client: 'MyTonWallet',
@@ -327,7 +327,7 @@ export const CENSUS = {
     use: 'shard state (Acton)',
     path: 'masterchainBlockShardState?seqno=SEQNO',
     fate: 'collapsed',
-    why: `${OWN_PATH}; cached for 400 ms`,
+    why: `${OWN_PATH}, but a collapsed response is reused for 400 ms`,
   },
   explorerBlock: {
     client: 'Explorers',
