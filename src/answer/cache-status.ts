@@ -5,7 +5,7 @@ export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
   proven: 'a hit in memory or Redis: blocks prove that the response is current',
-  expired: 'not stored: its TTL had ended before it arrived',
+  expired: 'not stored: its TTL ended before it could be stored',
   'too-large': 'not stored: it is larger than a sixteenth of `MEMORY_MAX_SIZE`, and Redis did not store it either',
   purged: 'not stored: it was purged while it was being loaded',
   regressed: 'not stored: it is less complete than the cached response, which toncache served instead',

@@ -33,7 +33,7 @@ export function countEvents(dependencies: EventCountsDependencies) {
   const { metrics, timeoutMs, slowMs } = dependencies;
   const bounds = boundsUpTo(timeoutMs, slowMs);
   countRedis(dependencies);
-  const help = 'Passed-through requests that may be collapsed with identical requests, by how they were answered.';
+  const help = 'Passed-through requests that can be collapsed with identical requests, by result.';
   metrics.count('passthrough_collapsible_requests_total', help, ['result'], {
     'rest-answered': ({ result }) => [result],
   });

@@ -312,7 +312,7 @@ export const CENSUS = {
     everySeconds: 1,
     path: 'masterchainInfo',
     fate: 'cached',
-    why: 'cached for 400 ms, less than the time between two blocks',
+    why: 'cached for 400 ms, about the time between two blocks',
   },
   blockPage: {
     client: 'Block scanners',
