@@ -152,7 +152,8 @@ export const REASON_HELP: Readonly<Record<RefusedReason, Help>> = {
     help: 'more memory, or a smaller `MEMORY_MAX_SIZE`',
   },
   sockets: {
-    cause: 'no connection can be opened, because the process or the machine has run out of file descriptors, local ports or memory',
+    cause:
+      'no connection can be opened, because the process or the machine has run out of file descriptors, local ports or memory',
     help: 'follow [these steps](../incidents.md#this-process-can-open-no-more-connections)',
   },
   'no-free-slot': {
