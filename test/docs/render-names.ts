@@ -69,7 +69,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
     ),
   'incidents:conditions': () =>
     table(
-      ['First line of the page', 'Level', 'Condition', 'Alert', 'Steps'],
+      ['Line on the page', 'Level', 'Condition', 'Alert', 'Steps'],
       CONDITION_NAMES.map((name) => {
         const { level, section, ...row } = CONDITIONS[name];
         return [
