@@ -35,7 +35,7 @@ export function addIndexerGauges(
   gauge('upstream_unhealthy', '1 while requests to an indexer fail and other indexers are used, otherwise 0.', () =>
     Number(route.health?.isHealthy === false),
   );
-  gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}, until it answers again; otherwise 0.`, () =>
+  gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}, otherwise 0.`, () =>
     Number(!pause.breaker.isClosed),
   );
   const help = '1 while the circuit breaker of an operation at an indexer is open: no misses are sent. Otherwise 0.';
@@ -51,7 +51,7 @@ export function addIndexerGauges(
     'Number of blocks that each indexer lags behind the newest known block.',
     () => heads?.lag(route.index) ?? 0,
   );
-  gauge('upstream_behind', '1 while an indexer is too far behind to be used, otherwise 0.', () =>
+  gauge('upstream_behind', '1 while an indexer lags by more than upstream.maxLag blocks, otherwise 0.', () =>
     Number(heads?.isBehind(route.index) === true),
   );
 }

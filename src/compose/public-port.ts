@@ -66,7 +66,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const { redis, instances, exchange, isClockShared } = parts;
   proof?.start({ indexers, ask, load, flights, redis, instances, exchange, isClockShared });
   const server = openServer(context, parts, { handler, addresses, paths, bodies });
-  const help = 'Client requests that are not answered yet.';
+  const help = 'Client requests that have not been answered yet.';
   context.metrics.gauge('requests_in_flight', help, () => server.requestsInFlight);
   return {
     server,

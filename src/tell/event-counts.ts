@@ -51,7 +51,7 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
   // Each answered request, once; failed ones here and in `request_failures_total`.
   const requests = metrics.count(
     'requests_total',
-    'Requests for cached operations, passed-through requests and requests for streams, by how they were answered.',
+    'Requests for cached operations, passed-through requests and requests for streams, by outcome.',
     ['operation', 'outcome'],
     { answered: ({ operation, outcome }) => [operation, outcome] },
   );

@@ -82,7 +82,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     valuesOf<StreamSides['kind']>({
       websocket: 'a WebSocket',
       sse: 'server-sent events',
-      answer: 'an ordinary response of the Streaming API',
+      answer: 'an ordinary response of the Streaming API; only in `toncache_client_streams_ended_total`',
     }),
   ],
   [
@@ -91,8 +91,8 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     valuesOf<StreamEnd>({
       'client-closed-request': 'the client closed the stream',
       'upstream-ended': 'the server closed the stream',
-      idle: 'an event stream carried no byte for 60 s, or a silent WebSocket made room for another stream',
-      slow: 'the client read less than 16 KiB in 10 s while more bytes waited, or too many bytes waited in all streams, most of them for this client',
+      idle: 'an event stream carried no bytes for 60 s, or a silent WebSocket made room for another stream',
+      slow: 'the client read less than 16 KiB in 10 s while more bytes waited, or too many bytes waited in all streams together, and this stream had the most',
       'shutting-down': 'this instance shut down',
     }),
   ],
