@@ -40,7 +40,7 @@ export const CENSUS = {
     everySeconds: 15,
     path: 'addressInformation?include_boc=true&address=ACCOUNT',
     fate: 'proven',
-    why: `${PROVEN}; no indexer version reads \`include_boc\``,
+    why: `${PROVEN}; the indexer ignores \`include_boc\` here`,
   },
   jettons: {
     client: 'AppKit, walletkit',
@@ -142,7 +142,7 @@ export const CENSUS = {
   },
   states: {
     client: 'AppKit, walletkit',
-    use: 'states of several accounts',
+    use: 'the state of one account',
     path: 'accountStates?address=ACCOUNT&include_boc=true',
     fate: 'proven',
     why: PROVEN,

@@ -53,7 +53,7 @@ export function renderSavings(): RenderedDoc[] {
   const names = mostOf(rows, all.arrived);
   const sentence = [
     `In [a mix of these clients](../background/benchmarks.md#${SECTION}) with ${RATE} requests a second, the indexer got`,
-    `${count(all.arrived)} of ${count(all.sent)} requests: ${all.saved} were saved. Most requests that reached it were ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`,
+    `${count(all.arrived)} requests instead of ${count(all.sent)}: ${all.saved} were saved. Most requests that reached it were ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`,
   ].join('\n');
   const page = readFileSync(CLIENTS_PAGE, 'utf8');
   const picture = readFileSync(PICTURE, 'utf8');
