@@ -82,7 +82,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'upstream-reset': {
     cause:
-      'the connection broke after the request was sent, or the response did not begin with HTTP headers of at most 64 KiB. The second try, if there was one, also failed',
+      'the connection broke after the request was sent, or the response did not begin with HTTP headers of at most 64 KiB. A second try, if any, also failed',
     help: 'find out from the logs of toncache, the indexer and every proxy in between what closes connections: a crash, a firewall, or a TCP proxy whose server is stopped',
   },
   'upstream-error': {
@@ -118,7 +118,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
     help: 'lower the `limit` of the request, or raise `upstream.maxBodySize`',
   },
   'upstream-unreachable': {
-    cause: 'no connection could be opened. The second try, if there was one, also failed',
+    cause: 'no connection could be opened. A second try, if any, also failed',
     help: 'check `UPSTREAM_URL`, DNS and TLS, and whether the indexer is running',
   },
   'client-closed-request': {
