@@ -20,7 +20,7 @@ export const http = group({
   port: setting(integer(0, 65_535).prefault(8080), 'The public port.', { env: 'PORT' }),
   reusePort: setting(
     flag.prefault(false),
-    'If on, several processes on this machine can listen on the same public port, and the system distributes connections among them. Each process needs its own admin port.',
+    'If on, several processes on this machine can listen on the same public port, and the operating system distributes connections among them. Each process needs its own admin port.',
     { env: 'REUSE_PORT' },
   ),
   fastLane: setting(
@@ -52,7 +52,7 @@ export const http = group({
   ),
   maxHeaderSize: setting(
     size('1KiB', '1MiB').prefault('96KiB'),
-    "Maximum size of the headers of a client's request. Clients get 431 for larger headers.",
+    "Maximum size of the URL and headers of a client's request. Clients get 431 above it.",
   ),
   requestTimeout: setting(
     duration('100ms', '5min').prefault('10s'),

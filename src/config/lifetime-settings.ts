@@ -13,7 +13,7 @@ export const lifetimes = setting(
     page: lifetime('TTL of a page of the blocks or transactions of a masterchain block. If not set, 10 min.'),
     growingMin: lifetime('Shortest TTL of growing responses. If not set, 1 s.'),
     growingMax: lifetime('Longest TTL of growing responses. If not set, 1 h.'),
-    live: lifetime('TTL of live responses, except pending traces and `masterchainInfo`. If not set, 400 ms.'),
+    live: lifetime('TTL of live responses except pending traces, heads and get-method results. If not set, 400 ms.'),
     pending: lifetime('TTL of pending traces. If not set, 400 ms, or 1 s if all transactions are final.'),
     head: lifetime('TTL of `masterchainInfo`. If not set, 400 ms.'),
     notFound: lifetime('TTL of a cached 404. If not set, 300 ms.'),

@@ -34,7 +34,7 @@ const clients = group({
   ),
   missesPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum number of misses a second from one client. Ten times as many are allowed at once. Further misses get 429, or a stale response. Hits in memory are always answered. If not set, there is no limit.',
+    'Maximum number of misses a second from one client. Ten times as many are allowed at once. Further misses get 429, or a stale response. Hits in memory do not count. If not set, there is no limit.',
   ),
   showAddresses: setting(
     flag.prefault(false),
@@ -108,7 +108,7 @@ const passThrough = group({
   ),
   maxConcurrency: setting(
     integer(1, 10_000).prefault(32),
-    'Maximum number of concurrent passed-through requests to the indexer, in addition to `upstream.maxConcurrency`. Further requests wait.',
+    'Maximum number of concurrent passed-through requests to each indexer, in addition to `upstream.maxConcurrency`. Further requests wait.',
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),
@@ -138,7 +138,7 @@ const all = z.strictObject({
   $schema: setting(z.string().optional(), 'For editors.'),
   network: setting(
     word.prefault('mainnet'),
-    'The TON network, such as `mainnet` or `testnet`. Its name is part of every cache key. An indexer that follows another network gets no requests.',
+    'The TON network, such as `mainnet` or `testnet`. Its name is part of every cache key. An indexer that follows another network gets only head polls.',
     {
       env: 'NETWORK',
     },
@@ -155,7 +155,7 @@ const all = z.strictObject({
   ),
   logRequestsSample: setting(
     share.prefault(1),
-    'The share (0 to 1) of the requests selected by `LOG_REQUESTS` that toncache logs. It always logs failed requests.',
+    'The share (0 to 1) of the requests selected by `LOG_REQUESTS` that toncache logs. It does not apply to failed requests.',
     {
       env: 'LOG_REQUESTS_SAMPLE',
     },

@@ -53,12 +53,12 @@ export const upstream = z.strictObject({
   ),
   maxLag: setting(
     integer(1, 1_000_000).prefault(12),
-    'Maximum number of blocks by which an indexer may lag behind the newest block of all indexers. Above it, toncache uses the indexer only while no other can answer.',
+    'Maximum number of blocks by which an indexer may lag behind the newest block of all indexers. Above it, toncache uses the indexer only while no other can answer, or for a block that it has.',
   ),
   backup,
   maxBodySize: setting(
     size('1KiB', '256MiB').prefault('8MiB'),
-    'Maximum size of a response, before and after decompression. For a larger response, clients get 502. The largest known response is 1.5 MB.',
+    'Maximum size of a response, before and after decompression. For a larger response, clients get 502, unless toncache may pass the request through. The largest known response is 1.5 MB.',
   ),
   maxBufferedSize: setting(
     size('1MiB', '16GiB').prefault('128MiB'),

@@ -16,15 +16,15 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'bad-request': {
     cause:
-      'the request is not HTTP, has two `Host` headers, or is a WebSocket upgrade outside the [Streaming API](stream.md). A passed-through request also gets this error if two servers could interpret its path differently, or if its path is another spelling of a cached operation',
+      'the request is not HTTP, has two `Host` headers, or is a WebSocket upgrade outside the [Streaming API](stream.md). A passed-through request also gets this error if two servers could interpret its path differently, or if its path is another spelling of a cached operation. A purge gets it if its body is not JSON',
     help: "check the client's URL and method, and the [routes of the ingress](../how-to/routes.md)",
   },
   'body-too-large': {
-    cause: 'the request body is larger than `passThrough.maxBodySize`',
-    help: 'raise `passThrough.maxBodySize` if clients need it',
+    cause: 'the request body is larger than `passThrough.maxBodySize`, or its chunk extensions are too large',
+    help: 'raise `passThrough.maxBodySize`',
   },
   'head-too-large': {
-    cause: 'the headers of the request are larger than `http.maxHeaderSize`, or there are more than 100 of them',
+    cause: 'the URL and headers of the request are larger than `http.maxHeaderSize`, or it has more than 100 headers',
     help: 'make the client request fewer values at once, or raise `http.maxHeaderSize`. The limit of 100 headers is fixed',
   },
   'request-timeout': {
@@ -55,7 +55,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   'not-cacheable': {
     cause:
       'toncache caches this [further operation](requests.md#further-operations), but not in this form, and its path is not [passed through](../how-to/pass-through.md)',
-    help: 'change the client to use the form in the error text, set `PASSTHROUGH=on`, or add the path to the list in `PASSTHROUGH`',
+    help: 'make the client use the form in the error text, or allow the path in `PASSTHROUGH`',
   },
   'origin-not-allowed': {
     cause:
@@ -72,35 +72,37 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
     help: 'raise `clients.requestsPerSecond` or `clients.missesPerSecond`; for streams, raise `passThrough.maxStreamsPerClient`',
   },
   overloaded: {
-    cause: 'toncache refused the request for one of [these reasons](#reasons-for-a-refusal)',
+    cause:
+      'toncache refused the request for one of [these reasons](#reasons-for-a-refusal), or was receiving too many request bodies',
     help: 'see the reason, and [ToncacheRefusing](../incidents.md#toncacherefusing)',
   },
   'shutting-down': {
     cause: 'the process is shutting down',
-    help: 'raise `http.shutdownDelay`, so that the load balancer removes the instance in time',
+    help: 'raise `http.shutdownDelay`, so that the load balancer removes the instance in time, or `http.drainTimeout`',
   },
   'upstream-reset': {
     cause:
-      'the connection broke after the request was sent, or the response did not begin with HTTP headers of at most 64 KiB. The second try, if the retry budget allowed one, also failed',
-    help: 'read the logs of toncache, the indexer and every proxy in between to find out what closes connections during requests: a crash, a firewall, or a TCP proxy whose server is stopped',
+      'the connection broke after the request was sent, or the response did not begin with HTTP headers of at most 64 KiB. A second try, if any, also failed',
+    help: 'find out from the logs of toncache, the indexer and every proxy in between what closes connections: a crash, a firewall, or a TCP proxy whose server is stopped',
   },
   'upstream-error': {
-    cause: 'the indexer responded with a 4xx or 5xx. toncache passes on the response body if it is a JSON object',
-    help: "read the body: it is the indexer's own error",
+    cause:
+      'the indexer responded with a 4xx or 5xx that no other code covers. toncache passes on a body that is a JSON object of at most 64 KiB',
+    help: "read the body: it is usually the indexer's own error",
   },
   'upstream-invalid': {
     cause:
       'the response does not follow the API. For example, it is malformed or truncated, comes from another server, or is a `masterchainInfo` without a block',
-    help: 'send the request directly to the indexer to find out whether another server responds in its place, or its responses are truncated',
+    help: 'send the request directly to the indexer, and check whether another server responds, or the response is truncated',
   },
   'upstream-rate-limited': {
     cause:
-      'the indexer responded with 429. toncache [pauses](overload.md) requests for this cache key. If several keys get 429, it pauses all requests',
+      'the indexer responded with 429. toncache [pauses](overload.md) requests for this cache key. If another key gets a 429 meanwhile, toncache pauses all requests',
     help: 'ask for a higher rate, or set `UPSTREAM_RPS` to the rate that the provider allows',
   },
   'upstream-redirect': {
     cause: 'the indexer responded with a redirect',
-    help: 'set `UPSTREAM_URL` to the target of the redirect',
+    help: 'if the API has moved, set `UPSTREAM_URL` to its new address',
   },
   'upstream-unauthorized': {
     cause: "the indexer responded with 401, 402 or 403: it refuses toncache's key, not the client's",
@@ -112,15 +114,15 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'upstream-too-large': {
     cause:
-      'the response body is larger than `upstream.maxBodySize`, compressed or not. With `PASSTHROUGH=on`, toncache passes the request through instead if it is for a [further operation](requests.md#further-operations)',
+      'the response body is larger than `upstream.maxBodySize`, compressed or not. If `PASSTHROUGH` allows it, toncache passes a request for a [further operation](requests.md#further-operations) through instead',
     help: 'lower the `limit` of the request, or raise `upstream.maxBodySize`',
   },
   'upstream-unreachable': {
-    cause: 'no connection could be opened. The second try, if the retry budget allowed one, also failed',
+    cause: 'no connection could be opened. A second try, if any, also failed',
     help: 'check `UPSTREAM_URL`, DNS and TLS, and whether the indexer is running',
   },
   'client-closed-request': {
-    cause: 'the client disconnected before it got its response. This code appears only in the log',
+    cause: 'the client disconnected before it got its response, so only the log shows this code',
     help: 'if frequent: clients time out before the indexer responds',
   },
   internal: {

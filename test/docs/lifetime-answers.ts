@@ -14,7 +14,7 @@ export const LIFETIME_ANSWERS: Readonly<Record<LifetimeRule, string>> = {
   byHashFinal:
     '`traces`: one whole trace, with its actions if they were requested; `transactions`: the transaction with this hash; `transactionsByMessage`: all requested sides of an internal message, the sender with `direction=out`, or the sender of a log entry',
   byHashGrowing:
-    'a whole trace that lacks the requested actions, or was requested by its external message; any other final transactions of a message',
+    'a whole trace that lacks the requested actions, or was requested by its external message; any other final transactions of a message; a response of `byHashFinal` while [a transaction is incomplete](../background/finality.md#rows-that-are-filled-in)',
   byHashLive: 'any other trace or transaction requested by a hash',
   accountLive:
     'the state, jettons or transactions of one account; cached longer while [blocks prove the response](../background/proof.md)',
@@ -23,9 +23,9 @@ export const LIFETIME_ANSWERS: Readonly<Record<LifetimeRule, string>> = {
   pendingFinalized: 'pending traces whose transactions are all final',
   pendingLive: 'pending traces that are not all final',
   head: '`masterchainInfo`',
-  empty: 'an empty list, except in the rows below',
+  empty: 'an empty list, except in the rows `accountLive`, `emptyOfBlock` and `notKept`',
   emptyOfBlock:
     'an empty page of `transactionsByMasterchainBlock`, if this instance already knew that the chain had reached the block',
-  notFound: 'a 404, except for the state of an account',
-  notKept: 'an empty list of `traces`; a 404 for the state of an account',
+  notFound: 'a 404, except in the row below',
+  notKept: 'an empty list of `traces`; a 404 for a get-method, or for the state or jettons of an account',
 };
