@@ -47,7 +47,7 @@ export const http = group({
   ),
   allowedOrigins: setting(
     origins.optional(),
-    'Comma-separated origins whose pages may read responses, such as `https://app.example`. `https://*.example.org` matches all hosts with one label in place of the star. Pages of other origins get no CORS headers, and get 403 for preflights, passed-through requests and streams. toncache serves requests without `Origin`. If not set, pages of any origin may read responses.',
+    'Comma-separated origins whose pages may read responses, such as `https://app.example`. `https://*.example.org` matches all hosts with one label in place of the star. Pages of other origins get no CORS headers, and get 403 for preflights, passed-through requests, streams and `runGetMethod`. toncache serves requests without `Origin`. If not set, pages of any origin may read responses.',
     { env: 'ALLOWED_ORIGINS' },
   ),
   maxHeaderSize: setting(
