@@ -28,7 +28,7 @@ export function recipientIn(body: unknown): Recipient {
 function addressIn(bits: Bits): Recipient {
   const tag = bits.take(2);
   if (tag !== 0b10n) return tag === undefined ? 'none' : 'nobody';
-  // The indexer reads past a rewritten prefix, too.
+  // The indexer applies a rewritten prefix; here it is skipped.
   if (bits.take(1) === 1n) bits.take(Number(bits.take(5) ?? 0n));
   const [workchain, account] = [bits.take(8), bits.take(256)];
   if (workchain === undefined || account === undefined) return 'none';
