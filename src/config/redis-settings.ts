@@ -14,7 +14,7 @@ export const redis = group({
   ),
   budget: setting(
     duration('1ms', '10s').prefault('50ms'),
-    'Time limit for all Redis calls of one request. A reservation of `UPSTREAM_RPS` for this request may take the same time again. After this time, the request continues without Redis.',
+    'Time limit for the Redis calls in which a request reads its entry and takes its lease. A reservation for `UPSTREAM_RPS`, and each look at the load of another instance, has a limit of the same length. Above it, the request continues without Redis.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
   path: ['tlsCaFile'],

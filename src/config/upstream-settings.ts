@@ -48,7 +48,7 @@ export const upstream = z.strictObject({
   ),
   requestsPerSecond: setting(
     requestsPerSecond,
-    'Maximum number of requests a second to each indexer, from all instances on one Redis together. Further requests wait. If not set, there is no limit. All these instances must use the same values for this setting, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
+    'Maximum number of requests a second to each indexer, across all instances that share a Redis. Further requests wait. If not set, there is no limit. All these instances must use the same values for this setting, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
     { env: 'UPSTREAM_RPS' },
   ),
   maxLag: setting(

@@ -60,7 +60,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     'toncache_passthrough_collapsible_requests_total',
     'result',
     valuesOf<EventNamed<'rest-answered'>['result']>({
-      hit: 'the response to an identical request in the last 400 ms',
+      hit: 'answered from memory: the response to an identical request arrived in the last 400 ms',
       collapsed: 'the response to an identical request in progress',
       miss: 'sent to the indexer',
       passed: 'passed through: the response cannot be shared',
