@@ -59,7 +59,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'origin-not-allowed': {
     cause:
-      'a preflight, a passed-through request or a request for a stream came from a page whose origin is not in `ALLOWED_ORIGINS`',
+      'a preflight, a passed-through request, `runGetMethod` or a request for a stream came from a page whose origin is not in `ALLOWED_ORIGINS`',
     help: 'add the origin to `ALLOWED_ORIGINS`, exactly as the browser sends it',
   },
   'method-not-allowed': {
@@ -178,7 +178,7 @@ export const REASON_HELP: Readonly<Record<RefusedReason, Help>> = {
   'transfers-full': { cause: '256 passed-through responses are being sent', help: 'clients that read faster' },
   'rate-limit': { cause: '`UPSTREAM_RPS` is used up', help: 'ask for a higher rate' },
   'waited-too-long': {
-    cause: 'the indexer became slower while the request waited',
+    cause: 'the request waited for the whole [patience](overload.md), usually because the indexer became slower',
     help: 'see `expected-wait`',
   },
   'client-limit': { cause: "the client's `clients.missesPerSecond` is used up", help: 'a higher limit' },
