@@ -37,7 +37,7 @@ export const http = group({
   ),
   adminToken: setting(
     headerValue.optional(),
-    'The token that purge and explain requests must send as `Authorization: Bearer`. It is required for these requests unless the admin port listens on loopback.',
+    'The token that purge and explain requests must send as `Authorization: Bearer`. If it is not set, toncache refuses these requests unless the admin port listens on loopback.',
     { env: 'ADMIN_TOKEN', envOnly: true },
   ),
   adminAllowedHosts: setting(

@@ -21,7 +21,7 @@ const name = z.string().refine((given) => given === ALL || given === PASS_THROUG
 
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
-export const OPERATIONS_DESCRIPTION = `Operations that toncache caches in addition to those that are always cached (${listed(CACHED_ALWAYS)}). Set \`${ALL}\`, or a comma-separated list of these names: ${listed(FURTHER)} ([more](requests.md#further-operations)). With \`${PASS_THROUGH}\` in the list and \`PASSTHROUGH=on\`, toncache also collapses identical requests for all other paths below \`/api/v3/\` ([more](../how-to/pass-through.md#identical-requests-for-the-rest-of-the-api)).`;
+export const OPERATIONS_DESCRIPTION = `Operations that toncache caches in addition to those that are always cached (${listed(CACHED_ALWAYS)}). Set \`${ALL}\`, or a comma-separated list of these names: ${listed(FURTHER)} ([more](requests.md#further-operations)). With \`${PASS_THROUGH}\` in the list and \`PASSTHROUGH=on\`, toncache also collapses identical \`GET\` requests for all other paths below \`/api/v3/\` ([more](../how-to/pass-through.md#identical-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
   names.some((each) => OPERATIONS.get(each)?.evidence !== undefined)

@@ -76,7 +76,7 @@ const stream = group({
 const admission = group({
   patience: setting(
     duration('1ms', '5min').prefault('1.5s'),
-    'Maximum time that a request waits for a slot at the indexer. toncache immediately refuses a request whose expected wait is longer.',
+    'Longest wait of a request for a slot at the indexer and for `UPSTREAM_RPS`, but at most half of `UPSTREAM_TIMEOUT`. toncache immediately refuses a request whose expected wait is longer.',
   ),
   maxMemoryShare: setting(
     share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
@@ -108,7 +108,7 @@ const passThrough = group({
   ),
   maxConcurrency: setting(
     integer(1, 10_000).prefault(32),
-    'Maximum number of concurrent passed-through requests to each indexer, in addition to `upstream.maxConcurrency`. Further requests wait.',
+    'Maximum number of concurrent passed-through requests from one instance to each indexer, in addition to `upstream.maxConcurrency`. Further requests wait.',
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),
@@ -129,7 +129,7 @@ const memory = group({
 });
 
 const compression = group({
-  enabled: setting(flag.prefault(true), 'If on, toncache sends responses as gzip to clients that accept it.', {
+  enabled: setting(flag.prefault(true), 'If on, toncache may send responses as gzip to clients that accept it.', {
     env: 'COMPRESSION',
   }),
 });

@@ -17,7 +17,7 @@ const backup = group({
   }),
   maxConcurrency: setting(
     maxConcurrency,
-    'Maximum number of concurrent requests for cached operations to each backup. Further requests wait.',
+    'Maximum number of concurrent requests for cached operations from one instance to each backup, apart from head polls and reads of blocks. Further misses wait.',
   ),
   requestsPerSecond: setting(requestsPerSecond, 'Maximum requests per second to each backup; see `UPSTREAM_RPS`.', {
     env: 'UPSTREAM_BACKUP_RPS',
@@ -36,19 +36,19 @@ export const upstream = z.strictObject({
   }),
   timeout: setting(
     duration('10ms', '5min').prefault('5s'),
-    'Timeout of each request to the indexer, and the longest time that a client waits for its response. After this time, the client gets a stale response or an error.',
+    'Timeout of each request to the indexer, and the longest time that a client waits for its response. After this time, the client gets a stale response or an error. For a passed-through request, it limits the wait for the headers of the response and each pause in its body.',
     { env: 'UPSTREAM_TIMEOUT' },
   ),
   maxConcurrency: setting(
     maxConcurrency,
-    'Maximum number of concurrent requests for cached operations to each indexer. Further requests wait.',
+    'Maximum number of concurrent requests for cached operations from one instance to each indexer, apart from head polls and reads of blocks. Further misses wait.',
     {
       env: 'UPSTREAM_MAX_CONCURRENCY',
     },
   ),
   requestsPerSecond: setting(
     requestsPerSecond,
-    'Maximum number of requests a second to each indexer, across all instances that share a Redis. Further requests wait. If not set, there is no limit. All these instances must use the same values for this setting, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
+    'Maximum number of requests a second to each indexer, across all instances that share a Redis. Further misses wait. If not set, there is no limit. All these instances must use the same values for this setting, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
     { env: 'UPSTREAM_RPS' },
   ),
   maxLag: setting(
@@ -58,7 +58,7 @@ export const upstream = z.strictObject({
   backup,
   maxBodySize: setting(
     size('1KiB', '256MiB').prefault('8MiB'),
-    'Maximum size of a response, before and after decompression. For a larger response, clients get 502, unless toncache may pass the request through. The largest known response is 1.5 MB.',
+    'Maximum size of a response for a cached operation, before and after decompression. For a larger response, clients get 502, unless toncache may pass the request through. The largest known response is 1.5 MB.',
   ),
   maxBufferedSize: setting(
     size('1MiB', '16GiB').prefault('128MiB'),
