@@ -16,7 +16,7 @@ export const FAILURE_HELP: Readonly<Record<ErrorCode, Help>> = {
   },
   'bad-request': {
     cause:
-      'the request is not HTTP, has two `Host` headers, or is a WebSocket upgrade outside the [Streaming API](stream.md). A passed-through request also gets this error if two servers could interpret its path differently, or if its path is another spelling of a cached operation. A purge gets it if its body is not JSON',
+      'the request is not HTTP, has two `Host` headers (or none in HTTP/1.1), or is a WebSocket upgrade outside the [Streaming API](stream.md). A passed-through request also gets this error if two servers could interpret its path differently, or if its path is another spelling of a cached operation. A purge gets it if its body is not JSON',
     help: "check the client's URL and method, and the [routes of the ingress](../how-to/routes.md)",
   },
   'body-too-large': {
