@@ -88,7 +88,8 @@ export const PARTIAL: Readonly<Record<string, Situation>> = {
     asks: [{ everyMs: 20_000, target: (place) => `/api/v3/adjacentTransactions?hash=${hashOf(place)}` }],
     cause: ({ indexers: [indexer] }) => indexer && closeIndexer(indexer),
     level: 'FAILING',
-    withinSeconds: 60,
+    // FAILING needs a minute without an answer.
+    withinSeconds: 90,
   },
   'after a repair': {
     around: passed,
