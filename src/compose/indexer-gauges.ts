@@ -28,11 +28,11 @@ export function addIndexerGauges(
     () => seconds(head.lastWord?.sameForMs),
   );
   gauge('upstream_backup', '1 if the indexer is a backup, otherwise 0.', () => Number(route.isBackup));
-  gauge('upstream_slots_in_use', 'Slots in use at each indexer.', () => route.slots.inUse);
+  gauge('upstream_slots_in_use', 'Slots for cached operations in use at each indexer.', () => route.slots.inUse);
   gauge('upstream_peak_latency_seconds', 'Duration of the slowest recent request; 0 for a single indexer.', () =>
     seconds(route.health?.peakMs ?? 0),
   );
-  gauge('upstream_unhealthy', '1 while requests to an indexer fail and other indexers are used, otherwise 0.', () =>
+  gauge('upstream_unhealthy', '1 while requests to an indexer fail, so that others are preferred, otherwise 0.', () =>
     Number(route.health?.isHealthy === false),
   );
   gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}, otherwise 0.`, () =>
