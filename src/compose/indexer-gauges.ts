@@ -19,20 +19,20 @@ export function addIndexerGauges(
   );
   gauge(
     'upstream_head_age_seconds',
-    "Age of each indexer's newest block at the last head poll, by toncache's clock; negative if the block is ahead of the clock. Absent without head polls.",
+    "Age of each indexer's newest block when a response last showed it, by toncache's clock; negative if the block is ahead of the clock. Absent if no response has shown it for 60 s.",
     () => seconds(head.lastWord?.ageMs),
   );
   gauge(
     'upstream_head_unchanged_seconds',
-    "Time since each indexer's newest block last changed. Absent without head polls.",
+    "How long each indexer's newest block had been the same when a response last showed it. Absent if no response has shown it for 60 s.",
     () => seconds(head.lastWord?.sameForMs),
   );
   gauge('upstream_backup', '1 if the indexer is a backup, otherwise 0.', () => Number(route.isBackup));
-  gauge('upstream_slots_in_use', 'Slots in use at each indexer.', () => route.slots.inUse);
-  gauge('upstream_peak_latency_seconds', 'The duration of the slowest recent request to each indexer.', () =>
+  gauge('upstream_slots_in_use', 'Slots for cached operations in use at each indexer.', () => route.slots.inUse);
+  gauge('upstream_peak_latency_seconds', 'Duration of the slowest recent request; 0 for a single indexer.', () =>
     seconds(route.health?.peakMs ?? 0),
   );
-  gauge('upstream_unhealthy', '1 while requests to an indexer fail and other indexers are used, otherwise 0.', () =>
+  gauge('upstream_unhealthy', '1 while requests to an indexer fail, so that others are preferred, otherwise 0.', () =>
     Number(route.health?.isHealthy === false),
   );
   gauge('upstream_paused', `1 while ${sentenceOf(REFUSED.paused)}, otherwise 0.`, () =>
@@ -48,7 +48,7 @@ export function addIndexerGauges(
   }
   gauge(
     'upstream_lag_blocks',
-    'Number of blocks that each indexer lags behind the newest known block.',
+    'Number of blocks that each indexer lags behind the newest known block; 0 for a backup or a single indexer.',
     () => heads?.lag(route.index) ?? 0,
   );
   gauge('upstream_behind', '1 while an indexer lags by more than upstream.maxLag blocks, otherwise 0.', () =>

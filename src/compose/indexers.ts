@@ -76,9 +76,9 @@ export function openIndexers(context: AppContext, { scripting, instances }: Open
     'Maximum concurrent requests for cached operations: the slots of all indexers except backups.',
     () => replicas.reduce((sum, { route }) => sum + route.slots.max, 0),
   );
-  metrics.gauge('upstream_requests_queued', 'Requests waiting for a slot at an indexer.', () => ofClients.waiting);
+  metrics.gauge('upstream_requests_queued', 'Requests waiting for a slot or the rate limit.', () => ofClients.waiting);
   for (const operation of operations.names) {
-    const help = 'Expected wait of a new miss for a slot at an indexer.';
+    const help = 'Expected wait of a new miss for a slot or the rate limit.';
     const wait = () => ofClients.expectedWaitMs(operation) / 1000;
     metrics.gauge('upstream_expected_wait_seconds', help, wait, { operation });
   }

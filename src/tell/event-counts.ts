@@ -33,7 +33,7 @@ export function countEvents(dependencies: EventCountsDependencies) {
   const { metrics, timeoutMs, slowMs } = dependencies;
   const bounds = boundsUpTo(timeoutMs, slowMs);
   countRedis(dependencies);
-  const help = 'Passed-through requests that can be collapsed with identical requests, by result.';
+  const help = 'Answered passed-through requests that can be collapsed with identical requests, by result.';
   metrics.count('passthrough_collapsible_requests_total', help, ['result'], {
     'rest-answered': ({ result }) => [result],
   });
@@ -84,13 +84,13 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
   // Not part of `requests_total`: their operation is unknown.
   const refused = metrics.count(
     'requests_refused_total',
-    'Requests refused before their operation was known.',
+    'Requests refused before they were assigned to an operation.',
     ['code'],
     { refused: ({ code }) => [code] },
   );
   const waited = metrics.time(
     'request_duration_seconds',
-    'Time from request to response. Hits in memory are timed only if the request had to wait.',
+    'Time from request to response, for cached operations. Hits in memory are timed only if the request had to wait.',
     ['operation', 'outcome'],
     { waited: ({ ms, operation, outcome }) => [ms, [operation, outcome]] },
     bounds,
