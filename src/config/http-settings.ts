@@ -25,7 +25,7 @@ export const http = group({
   ),
   fastLane: setting(
     flag.prefault(true),
-    "If on, toncache answers plain requests for cached operations without Node's HTTP server, which needs 2.4 to 3.5 times as much CPU time for a hit. The responses are the same.",
+    "If on, toncache parses simple requests for cached operations itself, and leaves all others to Node's HTTP server, which needs 2.4 to 3.5 times as much CPU time for a hit. The responses are the same.",
   ),
   adminHost: setting(listenHost.prefault('127.0.0.1'), 'The address on which the admin port listens.', {
     env: 'ADMIN_HOST',

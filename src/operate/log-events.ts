@@ -95,7 +95,7 @@ const LINES: ByEvent<Line | undefined> = {
       alive: info('the block follower started: it can prove responses about accounts'),
     })[state],
   'pages-cut': ({ indexer }) =>
-    warn('an indexer cuts pages of blocks and does not report it: the block follower counts each block', {
+    warn('an indexer silently truncates blocks: the block follower now requests the size of each one', {
       upstream: indexer,
     }),
   'client-stream': ({ result }) =>

@@ -119,7 +119,7 @@ export const CENSUS = {
   },
   waitTrace: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message, in parallel',
+    use: 'wait for a sent message, in parallel with `tx_hash`',
     everySeconds: 2,
     path: 'traces?trace_id=EXTERNAL',
     fate: 'collapsed',
@@ -127,7 +127,7 @@ export const CENSUS = {
   },
   waitMessage: {
     client: 'AppKit, walletkit',
-    use: 'wait for a sent message, in parallel',
+    use: 'wait for a sent message, in parallel with `tx_hash`',
     everySeconds: 2,
     path: 'traces?msg_hash=EXTERNAL',
     fate: 'cached',

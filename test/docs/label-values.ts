@@ -61,7 +61,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     'result',
     valuesOf<EventNamed<'rest-answered'>['result']>({
       hit: 'answered from memory: the response to an identical request arrived in the last 400 ms',
-      collapsed: 'the response to an identical request in progress',
+      collapsed: 'answered with the response to an identical request that was already in progress',
       miss: 'sent to the indexer',
       passed: 'passed through: the response cannot be shared',
     }),

@@ -9,7 +9,7 @@ const paused = { name: 'key-paused', indexer, ms: 1000, says: '429: daily limit 
 /** Each line of the log with its cause: events in a row, of which the last one writes it. */
 export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ ...useless, code: 'upstream-invalid', contentType: 'text/html', begins: '<html>' }],
-  [{ name: 'few-open-files', warning: 'the limit of open files leaves room for ... connections of clients' }],
+  [{ name: 'few-open-files', warning: 'the limit of open files (...) has room for ... connections of clients' }],
   [{ ...paused, key: 'mainnet pendingTraces?account=0:00', isCached: true }],
   [{ ...paused, key: 'GET /api/v3/traces', isCached: false }],
   [{ name: 'redis-transition', state: 'connected' }],
