@@ -13,7 +13,7 @@ export default defineConfig(({ mode }) => ({
     restoreMocks: true,
     setupFiles: ['test/support/restore-timers.ts', 'test/support/compare-bytes.ts'],
     // More than cores: most of the time tests wait for a socket, a process or a timer.
-    maxWorkers: 5,
+    maxWorkers: 7,
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: TEST_GUARD_MS,
     hookTimeout: TEST_GUARD_MS,
