@@ -77,11 +77,11 @@ function endAfterUse(kept: Entry, since: number): number | undefined {
 export type Comparison = 'more' | 'equal' | 'less';
 
 /**
- * The order counts first: an older state never replaces a newer one. If the orders are equal, or one of the answers has
- * none, because it could not be read, the listed rows count, then the rank: an answer with one more child is not less complete because that child is pending. If two answers
- * differ only in tentative rows, neither is more complete: a pending child can appear and can be invalidated. If one of
- * them has no rows (a 404, a block list), only the rank decides. If everything so far is equal, the answer with a row
- * that lacks the state of its account is less complete.
+ * The order counts first: an older state never replaces a newer one. If the orders are equal, or one of them could not be
+ * read, the listed rows count, then the rank: an answer with one more child is not less complete because that child is
+ * pending. If two answers differ only in tentative rows, neither is more complete: a pending child can appear and can
+ * be invalidated. If one of them has no rows (a 404, a block list), only the rank decides. If everything so far is
+ * equal, the answer with a row that lacks the state of its account is less complete.
  */
 export function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
   const { order } = next;

@@ -24,7 +24,7 @@ type Led = { readonly path: string } | { readonly host: string };
 
 /**
  * Replaces the `Location` of an answer by the path that its client may request here. A redirect to another origin, or to
- * a path outside of that of the setting, has no such path. Neither has any other answer, which loses the header.
+ * a path outside the setting's path, has no such path. An answer that is no redirect loses the header.
  */
 export function located(status: number, headers: IncomingHttpHeaders, asked: AskedAddress): LocatedHeaders {
   const { location: given, ...others } = headers;

@@ -16,7 +16,7 @@ interface Line {
   readonly fields?: object;
   /** In a topic, a line is written once a minute. */
   readonly topic?: string;
-  /** Clients can invent topics of this kind: only so many are written in a minute. */
+  /** Clients can invent topics of this kind, so the number of lines in a minute is limited. */
   readonly isNamedByClients?: true;
 }
 

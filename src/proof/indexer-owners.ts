@@ -54,7 +54,7 @@ export class IndexerOwners implements OwnerSource {
     seqno: number,
     isShared = false,
   ): Promise<{ readonly body: JsonObject; readonly indexer: string } | undefined> {
-    // It lives as long as any such answer, and is neither proven nor compared: exact logical times decide what it shows.
+    // Without evidence and retention, this answer is neither proven nor compared: exact logical times decide what it shows.
     const { evidence: _, touchedBy: __, ...plain } = operation;
     const lookUp = { ...plain, retention: undefined, masterchainSeqno: () => seqno };
     const call = { operation: lookUp, request: { query, headers }, tags: [] };

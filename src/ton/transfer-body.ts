@@ -4,9 +4,9 @@ export const TRANSFER_OPCODE = 0x0f8a7ea5;
 const MAGIC = 0xb5ee9c72;
 
 /**
- * The recipient of a transfer: an account (raw, in upper case). `nobody`: an address that is no account, as `addr_none`:
- * the indexer lists the transfer for its sender. `none`: the body ends before, so the indexer lists no transfer.
- * `unreadable`: the indexer encodes the body in another way than here.
+ * The recipient of a transfer: an account (raw, in upper case). `nobody`: an address without an account, such as `addr_none`:
+ * the indexer lists the transfer for its sender. `none`: the body ends before the recipient, so the indexer lists no transfer.
+ * `unreadable`: the indexer may read the body in another way than this code.
  */
 export type Recipient = { readonly account: string } | 'nobody' | 'none' | 'unreadable';
 

@@ -117,7 +117,7 @@ function isOfExternalMessage(rows: readonly JsonObject[], request: CanonicalRequ
 }
 
 /**
- * All actions of a trace appear at once, so a trace that has some has all. A single tick-tock transaction never has any.
+ * All actions of a trace appear at once, so a trace with one action has all of them. A single tick-tock transaction has no actions.
  * Every other trace without actions counts as lacking them, even if none of the requested types will follow.
  */
 function lacksActions({ actions }: JsonObject, rows: readonly JsonObject[], request: CanonicalRequest): boolean {

@@ -189,7 +189,7 @@ describe('a page', () => {
     expect(await page()).toMatchObject({ state: 'there' });
   });
 
-  test('with a row that is not final is none', async () => {
+  test('with a row that is not final is ignored', async () => {
     isFinal = false;
     expect(await page()).toBe(undefined);
   });

@@ -276,7 +276,7 @@ describe('an episode', () => {
     expect(world.happened).toHaveLength(1);
   });
 
-  it('is none of a note, which is one line of the log, and no line while its fault is told', () => {
+  it('does not begin with a note: the log has one line for it, and none while its fault is told', () => {
     const world = new World();
     world.conditions.set('client-limited', {}, '10.0.7.0/24 exceeds its limit', LASTS);
     world.pass(1);

@@ -28,7 +28,7 @@ describe('failures', () => {
       'DEGRADED: 20 % of requests fail. The indexer does not answer in time.',
     ],
     [
-      'of two clients and two keys are one',
+      'of two clients and two keys are an outage',
       beside(2, (it) => {
         it.failed(1, TIMEOUT, 'pendingTraces', { key: 'k', client: 'c' });
         it.failed(1, TIMEOUT, 'pendingTraces', { key: 'l', client: 'd' });
@@ -36,7 +36,7 @@ describe('failures', () => {
       'FAILING: 10 % of requests fail. The indexer does not answer in time.',
     ],
     [
-      'of the client with most of all requests are one',
+      'of the client with most of all requests are an outage',
       (it) => {
         it.answered(9);
         it.answered(7, 'hit-memory', 'pendingTraces', 'c');
@@ -45,7 +45,7 @@ describe('failures', () => {
       'FAILING: 20 % of requests fail. The indexer does not answer in time.',
     ],
     [
-      'of the client with less than half of all requests are none',
+      'of a client with less than half of all requests are no outage',
       (it) => {
         it.answered(12);
         it.answered(4, 'hit-memory', 'pendingTraces', 'c');
@@ -54,7 +54,7 @@ describe('failures', () => {
       'DEGRADED: 20 % of requests fail. The indexer does not answer in time.',
     ],
     [
-      'of the client with most requests are none if they have one key',
+      'of the client with most requests are no outage if they have one key',
       (it) => {
         it.answered(16, 'hit-memory', 'pendingTraces', 'c');
         it.failed(4, TIMEOUT, 'pendingTraces', { key: 'k', client: 'c' });
@@ -62,7 +62,7 @@ describe('failures', () => {
       'DEGRADED: 20 % of requests fail. The indexer does not answer in time.',
     ],
     [
-      'of the client with most requests are none if they are refused for load, and all others are answered',
+      'of the client with most requests are no outage if they are refused for load, and all others are answered',
       (it) => {
         it.answered(5);
         it.refused(15, 'queue-full', ONE_CLIENT);
